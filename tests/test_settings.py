@@ -147,9 +147,9 @@ def test_the_estimator_takes_the_settings_that_make_sense_for_it() -> None:
     """What data and tables are is said before; the names are those of scikit-learn."""
     taken = ("max_parents", "constraints", "prior", "missing", "discretize", "auto", "time_limit")
     expected = {name: defaults_of(*STAGES)[name] for name in taken} | {"smoothing": SMOOTHING}
-    expected |= {"criterion": defaults_of(Scoring)["score"], "target": None, "unseen": "error"}
+    expected |= {"criterion": defaults_of(Scoring)["score"], "target": None}
     expected |= {"n_jobs": 1, "random_state": defaults_of(Optimising)["seed"]}
-    assert len(expected) <= 13
+    assert len(expected) <= 12
     assert set(ESTIMATOR.values()) == {*expected, "X"}
     assert keywords_of(ParentageLearner) == expected
     assert ParentageLearner().get_params() == expected

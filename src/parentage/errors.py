@@ -54,7 +54,7 @@ TAKEN: ContextVar[Collection[str] | None] = ContextVar("TAKEN", default=None)
 ESTIMATOR = {
     "score": "criterion", "threads": "n_jobs", "seed": "random_state", "table": "X",
     **{name: name for name in ("max_parents", "constraints", "prior", "missing", "discretize",
-                               "target", "smoothing", "time_limit", "unseen", "auto")},
+                               "target", "smoothing", "time_limit", "auto")},
 }  # fmt: skip
 """Settings that the estimator has, and their names there."""
 

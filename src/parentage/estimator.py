@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from parentage import pipeline
-from parentage.data.applying import rows_like, with_unseen
+from parentage.data.applying import rows_like
 from parentage.data.settings import Reading, texts_of
 from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
 from parentage.features import (
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Constraints, Prior
     from parentage.scoring.lists import CandidateLists
 
-UNSEEN_STATES = ("error", "smooth")
-
 
 class ParentageLearner:
     """Learn the best network of a data frame.
@@ -73,10 +71,6 @@ class ParentageLearner:
         Threads: one by default, −1 for all cores.
     random_state
         Seed of the random numbers.
-    unseen
-        How to treat a state that the training data did not have. ``"error"``: refuse it.
-        ``"smooth"``: every variable gets one more state for all unseen ones, with the probability
-        that smoothing leaves to it.
     auto
         Take the recommended decisions about identifiers, missing values and numbers, and report
         each in a warning; see :func:`parentage.read_table`.
@@ -131,7 +125,6 @@ class ParentageLearner:
         time_limit: float | None = None,
         n_jobs: int | None = 1,
         random_state: int | None = 0,
-        unseen: str = "error",
         auto: bool = False,
     ) -> None:
         self.criterion = criterion
@@ -145,7 +138,6 @@ class ParentageLearner:
         self.time_limit = time_limit
         self.n_jobs = n_jobs
         self.random_state = random_state
-        self.unseen = unseen
         self.auto = auto
 
     solution_: Solution
@@ -181,10 +173,6 @@ class ParentageLearner:
             READER.reset(reader)
 
     def _fit(self, X: object, y: object, sample_weight: object) -> ParentageLearner:
-        if self.unseen not in UNSEEN_STATES:
-            hint = did_you_mean(str(self.unseen), UNSEEN_STATES)
-            raise InputError(f"is not a way to treat unseen states; {hint}",
-                             about=Way("unseen", self.unseen))  # fmt: skip
         from parentage.network.parameters import fit_parameters
 
         check_array(X)
@@ -204,14 +192,8 @@ class ParentageLearner:
             found.table.index(target)
         self.table_, self.candidates_ = found.table, found.lists
         self.solution_, self.target_ = found, target
-        self._known, self._unseen = found.table, None
-        if self.unseen == "smooth":
-            self._known, self._unseen = with_unseen(found.table)
         self.parameters_ = fit_parameters(
-            found.network,
-            self._known,
-            smoothing=self.smoothing,
-            context=Context(stop),
+            found.network, found.table, smoothing=self.smoothing, context=Context(stop)
         )
         self._note_features(X, y)
         return self
@@ -315,9 +297,7 @@ class ParentageLearner:
                 Way("target", ..., "to name a column"),
             )
         rows = self._rows(X, every_row=True)
-        shares = self.parameters_.predict(rows, self.target_)[:, : len(self.classes_)]
-        result: npt.NDArray[np.float64] = shares / shares.sum(axis=1, keepdims=True)
-        return result
+        return self.parameters_.predict(rows, self.target_)
 
     def predict(self, X: object) -> npt.NDArray[Any]:
         """Most probable value of the target in every row, given all other columns."""
@@ -352,10 +332,8 @@ class ParentageLearner:
             Seed of the drawing; by default the estimator's.
         """
         self._learned()
-        fitted = self.parameters_
-        if self.unseen == "smooth":
-            fitted = self.network_.fit(self.table_, smoothing=self.smoothing)
-        return self._originals.frame(fitted.sample(n_samples, self._seed if seed is None else seed))
+        drawn = self.parameters_.sample(n_samples, self._seed if seed is None else seed)
+        return self._originals.frame(drawn)
 
     def _rows(
         self, X: object, y: object = None, *, every_row: bool = False, keep_holes: bool = False
@@ -371,7 +349,7 @@ class ParentageLearner:
             source = joined(X, y, self.target_ or "", self._features())
         missing = "em" if keep_holes or (every_row and self._missing == "drop") else self._missing
         optional = () if self.target_ is None else (self.target_,)
-        return rows_like(self._known, source, missing, optional=optional, unseen=self._unseen)
+        return rows_like(self.table_, source, missing, optional=optional)
 
     @property
     def _missing(self) -> str:

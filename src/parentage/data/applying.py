@@ -64,12 +64,12 @@ if TYPE_CHECKING:
 KEEPS_HOLES = ("pnal", "em")
 """Ways to treat missing cells that leave them in the table."""
 
-UNSEEN = "(unseen)"
-"""The state of labels that the data learned from did not have, where there is one."""
-
 _MOST_SHOWN = 10
 
-_DECLARE = "declare all states in the data learned from, e.g. as `states` in a recipe"
+_DECLARE = (
+    "declare all states in the data learned from, as `states` in a recipe or as categories of a "
+    "data frame"
+)
 
 _KEPT_OR_LEFT_OUT = (
     Way("missing", "drop", "to leave such rows out"),
@@ -97,7 +97,6 @@ def apply_recipe(
     recipe: Recipe,
     cells: Sequence[Column | None] | None = None,
     *,
-    unseen: str | None = None,
     ways: Sequence[Way] = (),
 ) -> Table:
     """Return the rows in the states of the recipe.
@@ -111,8 +110,6 @@ def apply_recipe(
     cells
         The columns of the recipe as :func:`cells_for` finds them, if that was done already; None
         for a column that is not there, whose cells are all missing.
-    unseen
-        The state of labels that the recipe does not have; None refuses them.
     ways
         What to do about missing cells for which the recipe has no state.
     """
@@ -125,7 +122,7 @@ def apply_recipe(
     misfits, lookups = list[TableError](), list[Ints]()
     for there, column in pairs:
         try:
-            lookups.append(_states_of(there, column, settings.decimal, unseen))
+            lookups.append(_states_of(there, column, settings.decimal))
         except _UnknownValueError as error:
             misfits.append(error)
     if misfits:
@@ -155,16 +152,14 @@ def _refusal(
     return TableError(f"{lead}{said}{more}", *(ways or own))
 
 
-def _states_of(
-    cells: Column | None, column: ColumnRecipe, decimal: str, unseen: str | None
-) -> Ints:
+def _states_of(cells: Column | None, column: ColumnRecipe, decimal: str) -> Ints:
     """Return the state of every value of a column, that of missing cells last."""
     if cells is None:
         return np.full(1, MISSING, np.int64)
     if not cells.n_present:
         return np.full(len(cells.raw.values) + 1, MISSING, np.int64)
     if column.cuts is None:
-        found = state_numbers(column.name, column.states, cells.labels(), cells.counts > 0, unseen)
+        found = state_numbers(column.name, column.states, cells.labels(), cells.counts > 0)
     elif cells.numbers is None:
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
@@ -183,14 +178,10 @@ def state_numbers(
     states: Sequence[str],
     labels: Sequence[str],
     there: npt.NDArray[np.bool_],
-    unseen: str | None = None,
 ) -> Ints:
-    """Number the labels that are there: the same text, or else the same number.
-
-    Others have the state ``unseen``, or are refused if there is none.
-    """
+    """Number the labels that are there: the same text, or else the same number."""
     number = {label: k for k, label in enumerate(states)}
-    values = as_numbers([label for label in states if label != unseen])
+    values = as_numbers(states)
     by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
     translate = np.full(len(labels), MISSING, np.int64)
     unknown = []
@@ -198,8 +189,6 @@ def state_numbers(
         text = labels[code]
         alike = as_numbers([text]) if text not in number and by_value else None
         found = number.get(text) if alike is None else by_value.get(float(alike[0]))
-        if found is None and unseen is not None:
-            found = number[unseen]
         if found is None:
             unknown.append(text)
         else:
@@ -345,7 +334,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
             continue  # those are said together
         try:
             cells.append(cells_for(raw, column, reading))
-            _states_of(cells[-1], column, reading.decimal, None)
+            _states_of(cells[-1], column, reading.decimal)
         except TableError as error:
             misfits.append(error)
     wrong = [*_absent(raw, recipe), *misfits]
@@ -399,7 +388,6 @@ def rows_like(
     missing: str = "error",
     *,
     optional: Collection[str] = (),
-    unseen: str | None = None,
 ) -> Table:
     r"""Read rows as the known table has them: its columns, in its order, with its states.
 
@@ -421,9 +409,6 @@ def rows_like(
     optional
         Columns that may be absent: all their cells are missing then. An array may do without all
         of them.
-    unseen
-        The state of labels that the known table never had, see :func:`with_unseen`; None refuses
-        them.
 
     Raises
     ------
@@ -457,20 +442,10 @@ def rows_like(
         else cells_for(raw, column, settings)
         for column in columns
     ]  # fmt: skip
-    table = apply_recipe(raw, Recipe(settings, tuple(columns)), cells, unseen=unseen)
+    table = apply_recipe(raw, Recipe(settings, tuple(columns)), cells)
     if not table.n_rows:
         raise TableError("no rows, or none without missing values; at least one is needed")
     return Table(known.names, known.states, table.codes, known.cuts, repeats=table.repeats)
-
-
-def with_unseen(table: Table) -> tuple[Table, str]:
-    """Return the table with one more state in every column, for labels it does not have."""
-    label = UNSEEN
-    while any(label in labels for labels in table.states):
-        label = f"({label})"
-    states = tuple((*labels, label) for labels in table.states)
-    recipe = None if table.recipe is None else table.recipe.with_states(states)
-    return Table(table.names, states, table.codes, table.cuts, recipe, table.repeats), label
 
 
 def _as_raw(table: Table) -> RawTable:
