@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 
 from command import ok, refused
+from naive_intervals import beta_cdf, beta_quantile, entry_intervals
 from network_cases import ASIA
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError
-from parentage.network.inference import beta_cdf, beta_quantile, entry_intervals, sampled_intervals
+from parentage.network.inference import sampled_intervals
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 

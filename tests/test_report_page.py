@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 from browser import chromium, complaints, open_page, requests
+from naive_intervals import entry_intervals
 from network_cases import random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, Support
 from parentage.data.datasets import chest_clinic
-from parentage.network.inference import entry_intervals
 from parentage.network.network import Network
 from parentage.pipeline import learn
 from parentage.report import write_report
