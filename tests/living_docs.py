@@ -155,9 +155,7 @@ def command_part(name: str) -> str:
 def option_row(one: GroupedOption, context: click.Context) -> str:
     """Return the row of an option: what is typed, what it means, what it is by default."""
     value = "" if one.is_flag else f" {one.make_metavar(context)}"
-    typed = [
-        f"`{flag}{value * flag.startswith('--')}`" for flag in one.opts if flag not in one.former
-    ]
+    typed = [f"`{flag}{value * flag.startswith('--')}`" for flag in one.opts]
     told = not one.show_default or one.default == "" or "by default" in (one.help or "")
     default = "" if told else f" By default `{one.default}`."
     details = f" See [{one.page}]({one.page})." if one.page else ""

@@ -517,9 +517,8 @@ def test_the_command_goes_on(tmp_path: Path) -> None:
     table.write_text("\n".join(",".join(row) for row in rows) + "\n")
     folder = str(tmp_path / "kept")
     first = run("score", str(table), "--json", "--checkpoint", folder)
-    for option in ("--checkpoint", "--resume"):
-        again = run("score", str(table), "--json", option, folder)
-        assert first.returncode == again.returncode == 0
-        assert json.loads(first.stdout)["lists"] == json.loads(again.stdout)["lists"]
-        refused = run("score", str(table), "-k", "2", option, folder)
-        assert refused.returncode == 2 and "max_parents was not set, is 2" in refused.stderr
+    again = run("score", str(table), "--json", "--checkpoint", folder)
+    assert first.returncode == again.returncode == 0
+    assert json.loads(first.stdout)["lists"] == json.loads(again.stdout)["lists"]
+    refused = run("score", str(table), "-k", "2", "--checkpoint", folder)
+    assert refused.returncode == 2 and "max_parents was not set, is 2" in refused.stderr

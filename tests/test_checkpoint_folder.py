@@ -59,15 +59,12 @@ def content(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("name", DATES)
-@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
-def test_a_folder_with_something_else_is_refused(
-    tmp_path: Path, data: str, name: str, option: str
-) -> None:
+def test_a_folder_with_something_else_is_refused(tmp_path: Path, data: str, name: str) -> None:
     folder = tmp_path / "kept"
     folder.mkdir()
     (folder / name).write_text("precious")
     for command in ("score", "learn"):
-        told = run(command, data, option, str(folder))
+        told = run(command, data, "--checkpoint", str(folder))
         assert told.returncode == 2
         words = f"--checkpoint {folder} holds no checkpoint but something else, {name!r};"
         assert words in told.stderr
@@ -139,23 +136,19 @@ def test_a_folder_with_the_name_of_an_array_is_told(tmp_path: Path) -> None:
         score(TABLE, checkpoint=tmp_path / "kept")
 
 
-@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
-def test_a_folder_needs_a_name(
-    tmp_path: Path, data: str, monkeypatch: pytest.MonkeyPatch, option: str
-) -> None:
+def test_a_folder_needs_a_name(tmp_path: Path, data: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = run("score", data, option, "")
+    told = run("score", data, "--checkpoint", "")
     assert told.returncode == 2
     assert "--checkpoint '' names no folder" in told.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["table.csv"]
 
 
-@pytest.mark.parametrize("option", ["--checkpoint", "--resume"])
-def test_a_file_is_not_a_folder(tmp_path: Path, data: str, option: str) -> None:
-    told = run("score", data, option, data)
+def test_a_file_is_not_a_folder(tmp_path: Path, data: str) -> None:
+    told = run("score", data, "--checkpoint", data)
     assert told.returncode == 2
     assert f"--checkpoint {data} is not a folder; name a new or empty folder" in told.stderr
-    below = run("score", data, option, f"{data}/deep/kept")
+    below = run("score", data, "--checkpoint", f"{data}/deep/kept")
     assert below.returncode == 2
     assert f"cannot be made: {data!r} is not a folder" in below.stderr
 
@@ -204,14 +197,14 @@ def test_a_process_that_is_killed_lets_go(tmp_path: Path, data: str) -> None:
     assert holder.stdout is not None
     child = int(holder.stdout.readline())
     try:
-        told = run("score", data, "--resume", str(folder))
+        told = run("score", data, "--checkpoint", str(folder))
         assert told.returncode == 2
         assert f"--checkpoint {folder} is in use: another run" in told.stderr
         holder.kill()
         holder.wait()
         assert (folder / LOCK).exists()
         time.sleep(0.1)
-        assert run("score", data, "--resume", str(folder)).returncode == 0
+        assert run("score", data, "--checkpoint", str(folder)).returncode == 0
     finally:
         os.kill(child, signal.SIGKILL)
         holder.stdout.close()

@@ -176,7 +176,6 @@ def test_bad_arguments_are_refused(data: str, tmp_path: Path) -> None:
     assert "required and forbidden" in refused("learn", data, "--require", "a,b", "--forbid", "a,b")
     assert "cycle" in refused("learn", data, "--require", "a,b", "--require", "b,a")
     assert "zz" in refused("learn", data, "--forbid", "a,zz")
-    assert "scores are printed in nats" in refused("score", data, "--log-base", "2")
     assert "there is no command 'reproduce' any more; run `make" in refused("reproduce", "--data")
     assert "at least 0" in refused("score", data, "--width", "-1")
     assert "at least 0" in refused("score", data, "--width", "nan")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from parentage.data.datasets import chest_clinic, load, tic_tac_toe
+from parentage.data.datasets import chest_clinic, tic_tac_toe
 from parentage.data.reading import read_table
 from parentage.errors import InputError
 
@@ -71,22 +71,6 @@ def test_chest_clinic_repeats_and_follows_its_network() -> None:
     assert share("dysp", ~either & ~bronc) == pytest.approx(0.1, abs=0.01)
 
 
-def test_load_by_name_from_here_or_a_folder(tmp_path: Path) -> None:
-    assert load("tic-tac-toe").n_rows == 958
-    assert load("chest-clinic").n_rows == 1000
-    (tmp_path / "small.csv").write_text("a,b\nx,1\ny,2\n")
-    assert load("small", folder=tmp_path).names == ("a", "b")
-    assert load("small", folder=tmp_path, header=False).n_rows == 3
-
-
-def test_unknown_names_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="did you mean 'tic-tac-toe'"):
-        load("tictactoe")
-    with pytest.raises(InputError, match="no table 'x'"):
-        load("x", folder=tmp_path)
-    with pytest.raises(InputError, match="no folder"):
-        load("x", folder=tmp_path / "nowhere")
-    with pytest.raises(InputError, match="need a folder"):
-        load("tic-tac-toe", header=False)
+def test_no_rows_are_refused() -> None:
     with pytest.raises(InputError, match="at least 1 row"):
         chest_clinic(0)

@@ -202,7 +202,7 @@ def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) ->
             assert field.name in ASKED_FOR_DIFFERENTLY
             continue
         option = options[field.name]
-        assert {*flags_of(field), *declared.former} == set(option.opts), field.name
+        assert {*flags_of(field)} == set(option.opts), field.name
         assert (option.help or "").startswith(help_of(field).rstrip("."))
         if not declared.repeatable:
             typed = option.get_default(click.Context(command(name)))
@@ -312,7 +312,6 @@ def test_the_commands_have_few_options() -> None:
         ("support", "--require", "write it into a file for --constraints"),
         ("path", "--threads", "leave it out: one thread per core is used"),
         ("query", "--smoothing", "parentage learn TABLE --smoothing A -o net.bif"),
-        ("apply", "--together", "type --impute joint"),
         ("learn", "--sheet", "write it into a recipe: parentage info TABLE --sheet"),
     ],
 )

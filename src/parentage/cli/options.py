@@ -49,15 +49,6 @@ GROUPS = ("Data", "Model", "Limits", "Output", "Help")
 WIDE = 100
 """The widest help, in characters; a narrower terminal has a narrower one."""
 
-GONE = {
-    "--lambda": "type --missing pnal:L, e.g. --missing pnal:0.01",
-    "--gap": "type --width W of parentage score",
-    "--log-base": "scores are printed in nats; Python has Advanced(log_base=2)",
-    "--query": "read the database in Python, and pass the data frame to parentage.learn",
-    "--force": "leave it out: files are overwritten",
-}
-"""Options of earlier versions that no command has, and what to do instead."""
-
 ELSEWHERE = {
     "--require": "write it into a file for --constraints (docs/constraints.md)",
     "--forbid": "write it into a file for --constraints (docs/constraints.md)",
@@ -65,9 +56,8 @@ ELSEWHERE = {
     "--threads": "leave it out: one thread per core is used",
     "--memory": "leave it out: most of the free memory is used",
     "--smoothing": "parentage learn TABLE --smoothing A -o net.bif writes the probabilities",
-    "--together": "type --impute joint",
 }
-"""Options that other commands have, or a former version, and what to do instead."""
+"""Options that other commands have, and what to do instead."""
 
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -88,8 +78,6 @@ class GroupedOption(click.Option):
         Shown by ``--help``; others by ``--help-all`` only.
     page
         The page of the documentation with the details.
-    former
-        Flags of earlier versions, which are accepted and not shown.
     """
 
     def __init__(
@@ -98,20 +86,11 @@ class GroupedOption(click.Option):
         group: str,
         common: bool,
         page: str | None = None,
-        former: tuple[str, ...] = (),
         **facts: Any,
     ) -> None:
         assert group in GROUPS, group  # noqa: S101  # written by us, in the settings
         super().__init__(*args, **facts)
-        self.group, self.common, self.page, self.former = group, common, page, former
-
-    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return what is typed and what it means, without former flags."""
-        every, self.opts = self.opts, [flag for flag in self.opts if flag not in self.former]
-        try:
-            return super().get_help_record(ctx)
-        finally:
-            self.opts = every
+        self.group, self.common, self.page = group, common, page
 
     def brief(self, context: click.Context) -> tuple[str, str]:
         """Return what is typed and the first sentence of the help, for one line."""
@@ -219,8 +198,6 @@ class GroupedCommand(click.Command):
 
     def _instead(self, flag: str) -> str | None:
         """Return what to type instead of an option that this command does not have."""
-        if flag in GONE:
-            return GONE[flag]
         if self._reads_by_recipe(flag):
             return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
         if flag == "--tiers" and any("--forbid" in one.opts for one in self.params):
@@ -260,7 +237,7 @@ def _retyped(parameter: click.Parameter, value: Any) -> str:
     if isinstance(parameter, click.Option):
         if parameter.is_flag:
             return parameter.opts[-1]
-        flag = next(f for f in parameter.opts if f not in getattr(parameter, "former", ()))
+        flag = parameter.opts[0]
         values = value if isinstance(value, tuple) else (value,)
         return " ".join(f"{flag} {shlex.quote(str(one))}" for one in values)
     return " ".join(map(shlex.quote, value if isinstance(value, tuple) else (value,)))
@@ -347,9 +324,9 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         facts |= {"type": _click_type(typed), "default": default}
         facts["show_default"] = default is not None
     return click.option(
-        *flags_of(field), *typed.former, field.name, cls=GroupedOption,
+        *flags_of(field), field.name, cls=GroupedOption,
         group=typed.group or group, common=typed.common, help=help_text, page=typed.page,
-        former=typed.former, **facts,
+        **facts,
     )  # fmt: skip
 
 

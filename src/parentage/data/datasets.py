@@ -1,22 +1,16 @@
-"""Example tables: two that the package computes, and tables found by name in a folder.
+"""Example tables: two that the package computes.
 
 No data are shipped or downloaded: tic-tac-toe is enumerated, chest clinic is sampled.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from parentage.data.reading import read_table
 from parentage.data.table import Table
-from parentage.errors import InputError, did_you_mean
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable
+from parentage.errors import InputError
 
 _BLANK, _O, _X = 0, 1, 2
 _LINES = (
@@ -125,46 +119,3 @@ def chest_clinic(rows: int = 1000, seed: int = 0) -> Table:
     }
     codes = np.array(list(columns.values()), np.uint16)
     return Table(tuple(columns), (("no", "yes"),) * len(columns), codes)
-
-
-_MADE: dict[str, Callable[[], Table]] = {
-    "chest-clinic": chest_clinic,
-    "tic-tac-toe": tic_tac_toe,
-}
-
-
-def load(name: str, *, folder: str | os.PathLike[str] | None = None, **options: Any) -> Table:
-    """Return a table by name: one that the package makes, or a file of that name in a folder.
-
-    Parameters
-    ----------
-    name
-        ``"tic-tac-toe"``, ``"chest-clinic"``, or a file name in ``folder`` without its extension.
-    folder
-        Where to look for the file; without it only the made tables are known.
-    **options
-        Passed to :func:`parentage.read_table` for a file.
-
-    Examples
-    --------
-    >>> load("tic-tac-toe").n_rows
-    958
-    """
-    if folder is not None:
-        return read_table(_find(name, Path(folder)), **options)
-    if options:
-        raise InputError(f"options ({', '.join(options)}) need a folder to read {name!r} from")
-    if name not in _MADE:
-        raise InputError(
-            f"no table {name!r}; {did_you_mean(name, _MADE)} Pass folder=… to read a file"
-        )
-    return _MADE[name]()
-
-
-def _find(name: str, folder: Path) -> Path:
-    if not folder.is_dir():
-        raise InputError(f"no folder {str(folder)!r}")
-    files = {path.stem: path for path in sorted(folder.iterdir()) if path.is_file()}
-    if name not in files:
-        raise InputError(f"no table {name!r} in {str(folder)!r}; {did_you_mean(name, files)}")
-    return files[name]

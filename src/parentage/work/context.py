@@ -141,7 +141,7 @@ class Scaling(Settings):
 
         Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
         """,
-        Option("ADDRESS", former=("--cluster",)),
+        Option("ADDRESS"),
     )
     exchange: str | Path | None = setting(
         None,
@@ -160,7 +160,7 @@ class Scaling(Settings):
         Save the state of the work in this folder; the same call continues from it. The result is
         that of a run without a break. The checkpoint of another job is refused.
         """,
-        Option("DIR", former=("--resume",)),
+        Option("DIR"),
     )
 
     def folder(self, name: str) -> Path | None:

@@ -40,8 +40,6 @@ class Option:
         ``str``, ``int``, ``float`` or :class:`parentage.errors.Bytes`, which is typed with a unit.
     short
         A second flag, ``"-k"``.
-    former
-        Flags of earlier versions, which are accepted and not shown.
     repeatable
         May be typed several times.
     least
@@ -59,7 +57,6 @@ class Option:
     metavar: str | None = None
     kind: type = str
     short: str = ""
-    former: tuple[str, ...] = ()
     repeatable: bool = False
     least: float | None = None
     page: str | None = None
