@@ -23,7 +23,7 @@ from parentage.data.datasets import chest_clinic
 from parentage.network.formats import write_network
 from parentage.network.parameters import Parameters
 from parentage.pipeline import learn
-from parentage.report import write_report
+from parentage.report import save
 from pictures import sample_network
 
 FOLDER = Path(__file__).parents[1] / "docs" / "pictures"
@@ -102,7 +102,7 @@ def main() -> None:
             table = clinic if model is None else model.sample(1000, seed=1)
             result = solution if model is None else model.network
             began = time.process_time()
-            write_report(result, page, table=table)
+            save(result, page, table=table)
             seconds = time.process_time() - began
             arcs = (solution.network if model is None else model.network).n_arcs
             rows.append(f"| {n} | {arcs} | {page.stat().st_size / 1000:.0f} kB | {seconds:.1f} s |")

@@ -108,7 +108,7 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
     [
         ({"format": "other"}, "is not a network file of parentage"),
         ({"version": 2}, "format version 2, this program reads 1"),
-        ({"variables": "ab"}, "variables must be a list of names"),
+        ({"variables": "ab"}, "variables must be a list, not 'ab'"),
         ({"parents": {"a": []}}, "parents must have one entry for every variable"),
         ({"parents": {"a": ["b"], "b": ["a"]}}, "cycle"),
         ({"parents": {"a": ["c"], "b": []}}, "names 'c', which is not a variable"),
@@ -127,7 +127,7 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
             {"search": {"nodes": "x"}},
             "search.effort.nodes must be a whole number, 0 or more, not 'x'",
         ),
-        ({"provenance": [1]}, "provenance must have entries by name"),
+        ({"provenance": [1]}, r"provenance must be an object, not \[1\]"),
         ({"provenance": {"versions": 3}}, "provenance must have entries by name"),
     ],
 )

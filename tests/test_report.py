@@ -29,7 +29,7 @@ from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import widening
-from parentage.report import write_report
+from parentage.report import save
 from parentage.report.gather import (
     gather,
     is_firm,
@@ -268,7 +268,7 @@ def test_the_table_of_arcs_is_taken_along() -> None:
 def test_only_a_network_is_enough(tmp_path: Path) -> None:
     for network in (ASIA, Network((), ()), Network(("alone",), ((),))):
         path = tmp_path / "net.html"
-        write_report(network, path)
+        save(network, path)
         data = data_of(path.read_text())
         assert data["names"] == list(network.names)
         assert data["order"] == []
@@ -446,7 +446,7 @@ def test_a_page_of_37_variables_is_small(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     parameters = random_parameters(ALARM, [["low", "normal", "high"]] * 37, rng)
     path = tmp_path / "alarm.html"
-    write_report(ALARM, path, table=parameters.sample(1000, seed=1))
+    save(ALARM, path, table=parameters.sample(1000, seed=1))
     assert 50_000 < path.stat().st_size < 500_000
 
 
@@ -473,15 +473,15 @@ def test_results_of_another_network_are_refused(tmp_path: Path) -> None:
     table = chest_clinic()
     other = Network(table.names, ((),) * 8)
     with pytest.raises(InputError, match="the parameters belong to another network"):
-        write_report(ASIA, tmp_path / "x.html", parameters=other.fit(table))
+        save(ASIA, tmp_path / "x.html", parameters=other.fit(table))
     with pytest.raises(InputError, match="the support belongs to another network"):
-        write_report(ASIA, tmp_path / "x.html", support=Support(other, 0.0, 0.0, True, ()))
+        save(ASIA, tmp_path / "x.html", support=Support(other, 0.0, 0.0, True, ()))
     swapped = Network(ASIA.names[::-1], tuple(
         tuple(7 - p for p in members) for members in ASIA.parents[::-1]
     ))  # fmt: skip
     assert swapped == ASIA
     with pytest.raises(InputError, match="in another order"):
-        write_report(ASIA, tmp_path / "x.html", parameters=swapped.fit(table))
+        save(ASIA, tmp_path / "x.html", parameters=swapped.fit(table))
     assert not (tmp_path / "x.html").exists()
 
 
@@ -586,7 +586,7 @@ def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) 
 
 def test_parameters_alone_are_enough(tmp_path: Path) -> None:
     coin = Parameters(Network(("coin",), ((),)), (("head", "tail"),), (np.array([[0.25, 0.75]]),))
-    write_report(coin, tmp_path / "coin.html")
+    save(coin, tmp_path / "coin.html")
     data = data_of((tmp_path / "coin.html").read_text())
     assert data["marginals"][0] == pytest.approx([0.25, 0.75])
 
@@ -598,7 +598,7 @@ def test_many_states_and_long_names_stay_bounded(tmp_path: Path) -> None:
     labels = [[f"{k} " + "s" * 10_000 for k in range(300)], ["x", "y"]]
     wide = random_parameters(Network(names, ((), (0,))), labels, rng)
     path = tmp_path / "wide.html"
-    write_report(wide, path, table=wide.sample(50, seed=1))
+    save(wide, path, table=wide.sample(50, seed=1))
     page = path.read_text()
     assert page.count('class="state"') == 30 + 2
     assert "and 270 states less frequent" in page
@@ -663,5 +663,5 @@ def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
     found = replace(solution.finding, optimal=False, bound=float("inf"))
     record = NetworkRecord(solution.network, None, found)
     read = parse_network_json(network_json_text(record), "net.json")
-    write_report(read, tmp_path / "net.html")
+    save(read, tmp_path / "net.html")
     assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")

@@ -18,7 +18,7 @@ from parentage.arcs.records import ArcSupport, Bootstrap, Support
 from parentage.data.datasets import chest_clinic
 from parentage.network.network import Network
 from parentage.pipeline import learn
-from parentage.report import write_report
+from parentage.report import save
 from parentage.scoring.candidates import score
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def clinic(pages: Path) -> Path:
     drawn = Bootstrap(20, 20, 20, 0, (), (), 0.5, ())
     found = Support(solution.network, solution.score, solution.score, True, arcs, bootstrap=drawn)
     path = pages / "clinic.html"
-    write_report(solution, path, table=table, lists=lists, support=found, title="clinic")
+    save(solution, path, table=table, lists=lists, support=found, title="clinic")
     return path
 
 
@@ -109,7 +109,7 @@ def test_findings_agree_with_python(window: Any, pages: Path) -> None:
         network = random_network(seed, n, most=3 if n < 30 else 2)
         parameters = random_parameters(network, states_of(network, rng), rng)
         path = pages / f"random{n}.html"
-        write_report(parameters, path)
+        save(parameters, path)
         open_page(window, path)
         check_bars(window, parameters, {})
         given: dict[int, int] = {}
@@ -137,14 +137,14 @@ def test_probabilities_from_counts_agree(window: Any, pages: Path, clinic: Path)
     for smoothing in (0.0, 0.5):
         smooth = network.fit(table, smoothing=smoothing)
         path = pages / "smooth.html"
-        write_report(network, path, table=table, parameters=smooth)
+        save(network, path, table=table, parameters=smooth)
         assert '"tables":null' in path.read_text()  # the page works them out itself
         open_page(window, path)
         window.execute_script(CLICK % (7, 1))
         check_bars(window, smooth, {7: 1})
     other = pages / "other.html"
     smooth = replace(smooth, smoothing=None)  # those of a file, not those of the counts
-    write_report(network, other, table=table, parameters=smooth)
+    save(network, other, table=table, parameters=smooth)
     open_page(window, other)
     check_bars(window, smooth, {})
 
@@ -167,7 +167,7 @@ def test_findings_are_shown_and_forgotten(window: Any, clinic: Path) -> None:
     table = chest_clinic()
     bare = clinic.with_name("bare.html")
     network = learn(table).network
-    write_report(network, bare, table=table, parameters=network.fit(table, smoothing=0.0))
+    save(network, bare, table=table, parameters=network.fit(table, smoothing=0.0))
     open_page(window, bare)
     strip = window.find_element("id", "evidence")
     for v, k in ((1, 0), (3, 1), (5, 0)):  # cancer and no tuberculosis, but neither
@@ -277,7 +277,7 @@ def test_hostile_names_are_only_text(window: Any, pages: Path) -> None:
     labels = [["</script>", "<b>", "&lt;"][: 2 + v % 2] for v in range(len(HOSTILE))]
     parameters = random_parameters(network, labels, rng)
     path = pages / "hostile.html"
-    write_report(parameters, path, title="<img src=x onerror=alert(1)>")
+    save(parameters, path, title="<img src=x onerror=alert(1)>")
     open_page(window, path)
     for v in range(len(HOSTILE)):
         window.execute_script(f"document.querySelector('[data-choose=\"{v}\"]').click()")
@@ -307,7 +307,7 @@ def test_too_wide_is_greyed_out(window: Any, pages: Path, monkeypatch: pytest.Mo
     network = random_network(7, 12, most=4)
     parameters = random_parameters(network, [["a", "b", "c"]] * 12, rng)
     path = pages / "wide.html"
-    write_report(parameters, path, table=parameters.sample(40, seed=1))
+    save(parameters, path, table=parameters.sample(40, seed=1))
     open_page(window, path)
     text = window.find_element("id", "what-if").text
     assert re.search(r"tables of [\d,]+ cells", text)
@@ -329,7 +329,7 @@ def test_the_part_that_matters_is_computed_where_the_whole_is_too_wide(
     for most, narrow in ((500_000, True), (20, False)):
         monkeypatch.setattr("parentage.report.gather.MOST_WORK", 500)
         monkeypatch.setattr("parentage.report.page.MOST_WORK", most)
-        write_report(parameters, path, table=rows)
+        save(parameters, path, table=rows)
         open_page(window, path)
         given: dict[int, int] = {}
         for v, k in ((11, 1), (2, 0), (5, 2)):
@@ -360,7 +360,7 @@ def test_the_target_is_told_of_in_order_of_information(window: Any, pages: Path)
     network = random_network(5, 9, most=3)
     parameters = random_parameters(network, states_of(network, rng), rng)
     path = pages / "target.html"
-    write_report(parameters, path)
+    save(parameters, path)
     open_page(window, path)
     names, states = network.names, parameters.states
     target = max(range(9), key=lambda v: len(states[v]))
@@ -455,7 +455,7 @@ def test_bars_and_colours_follow_the_evidence(window: Any, clinic: Path) -> None
 def test_a_large_network_is_shown_around_a_variable(window: Any, pages: Path) -> None:
     network = random_network(3, 90, most=2)
     path = pages / "large.html"
-    write_report(network, path)
+    save(network, path)
     open_page(window, path)
     shown = (
         "return Array.from(document.querySelectorAll('#picture svg:not(.off) .box'),"

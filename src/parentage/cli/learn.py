@@ -36,7 +36,6 @@ from parentage.cli.output import (
     warn,
 )
 from parentage.cli.query import table_of
-from parentage.cli.report import check_page, is_page
 from parentage.cli.score import lists_text
 from parentage.data.settings import Reading
 from parentage.errors import counted
@@ -128,21 +127,14 @@ class Goal(Settings):
                 f"--smoothing {self.smoothing:g} is for files with probabilities; "
                 "write one, e.g. -o net.bif"
             )
+        self.check_files(needs_table=None)
+
+    def check_files(self, *, needs_table: bool | None) -> None:
+        """Refuse files that cannot be written, or that need the table where there is none."""
+        from parentage.network.formats import check_network_target
+
         for path in self.output:
-            if is_page(path):
-                check_page(path)
-            else:
-                from parentage.network.formats import check_network_target
-
-                check_network_target(path, needs_table=None, size=self.size, also=(".html",))
-
-    def check_table(self, table: Table | None) -> None:
-        """Refuse files that need the table where there is none."""
-        for path in self.output:
-            if not is_page(path):
-                from parentage.network.formats import check_network_target
-
-                check_network_target(path, needs_table=table is None)
+            check_network_target(path, needs_table=needs_table, size=self.size)
 
     def beginning(self) -> Network | None:
         """Read the network to begin from."""
@@ -212,7 +204,7 @@ def learn(
             scaling.context(running.workers, stop, progress) as context,
         ):
             work = gather(source, asked, goal, context, quiet=as_json)
-            goal.check_table(work.table)
+            goal.check_files(needs_table=work.table is None)
             write_recipe_of(recipe_of(work), write_recipe)
             if goal.within is not None:
                 show_near(work, goal, goal.within, context, as_json)
@@ -318,7 +310,7 @@ def estimated(
 
 def shows_probabilities(path: str, *, whole: bool) -> bool:
     """Tell whether a file holds probabilities; JSON has those of ``whole`` tables."""
-    from parentage.network.formats import holds_parameters
+    from parentage.network.formats import holds_parameters, is_page
 
     return is_page(path) or holds_parameters(path) or (whole and path.lower().endswith(".json"))
 
@@ -347,30 +339,19 @@ def write_files(
     solution: Solution, work: Material, parameters: Parameters | None, goal: Goal
 ) -> None:
     """Write the network to files, and pages about it."""
-    from parentage.network.formats import write_network
+    from parentage.report import save
 
     origin, whole = provenance(work, solution), work.table is None or not work.table.has_holes
     for path in goal.output:
-        if is_page(path):
-            from parentage.report import write_report
-
-            write_report(
-                solution,
-                path,
-                table=work.table,
-                lists=work.lists,
-                parameters=parameters,
-                provenance=origin,
-            )
-        else:
-            write_network(
-                solution,
-                path,
-                table=work.table,
-                parameters=parameters if shows_probabilities(path, whole=whole) else None,
-                provenance=origin,
-                size=goal.size,
-            )
+        save(
+            solution,
+            path,
+            table=work.table,
+            lists=work.lists,
+            parameters=parameters if shows_probabilities(path, whole=whole) else None,
+            provenance=origin,
+            size=goal.size,
+        )
 
 
 def write_certificate(solution: Solution, path: str, engine: str) -> None:

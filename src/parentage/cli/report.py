@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from parentage.work.context import Context
     from parentage.work.progress import Progress, Report
 
-PAGE = (".html", ".htm")
 NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
 """Files that hold a network; everything else is a table."""
 
@@ -87,20 +86,14 @@ def report(source: str, output: str, title: str | None, data: str | None, readin
     report_table(source, output, title, reading)
 
 
-def is_page(path: str) -> bool:
-    """Tell whether a file is to be a page."""
-    return PurePath(path).suffix.lower() in PAGE
-
-
 def check_page(path: str) -> None:
     """Refuse a page that cannot be written, before the work."""
     from parentage.errors import InputError
-    from parentage.files.atomic import resolved
+    from parentage.network.formats import check_network_target, is_page
 
     if not is_page(path):
         raise InputError(f"{path!r} is not a page; end it in .html")
-    if not resolved(path).parent.is_dir():
-        raise InputError(f"cannot write {path!r}: there is no such folder")
+    check_network_target(path, needs_table=False)
 
 
 def report_table(source: str, output: str, title: str | None, reading: Reading) -> None:
@@ -158,9 +151,9 @@ def write_page(
 ) -> None:
     """Write the page about the best network and how sure its arcs are."""
     from parentage.network.formats.network_json import provenance_of
-    from parentage.report import write_report
+    from parentage.report import save
 
-    write_report(
+    save(
         baseline.best,
         output,
         table=baseline.table,
@@ -204,7 +197,7 @@ def report_network(
 ) -> None:
     """Show a network of a file."""
     from parentage.network.parameters import fit_parameters
-    from parentage.report import write_report
+    from parentage.report import save
     from parentage.work.context import Context
 
     record, table = read_record(net), None
@@ -215,7 +208,7 @@ def report_network(
         table = table_of(record.network.names, data, reading, whose="the network")
         with show_progress() as shown:
             parameters = fit_parameters(record.network, table, context=Context(report=shown))
-    write_report(
+    save(
         record,
         output,
         table=table,
@@ -295,7 +288,7 @@ def support(
     from parentage.arcs.records import support_format, write_support
     from parentage.arcs.support import support_of
     from parentage.errors import InputError
-    from parentage.network.formats import read_network
+    from parentage.network.formats import is_page, read_network
     from parentage.work.stop import interruptible
 
     paged = output is not None and is_page(output)

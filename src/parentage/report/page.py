@@ -15,7 +15,6 @@ import io
 import json
 import math
 from importlib.resources import files
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,7 +24,7 @@ from markupsafe import Markup, escape
 from parentage import __version__
 from parentage.arcs.records import spreadsheet_cell
 from parentage.files.atomic import write_text
-from parentage.network.formats import write_network
+from parentage.network.formats import is_page, write_network
 from parentage.report.facts import direction_of
 from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Arc
     from parentage.scoring.lists import CandidateLists
 
-EXTENSIONS = (".html", ".htm")
 SCRIPTS = (
     "dom.js", "inference.js", "intervals.js", "layered.js", "picture.js", "panel.js", "target.js",
     "arcs.js", "export.js", "main.js",
@@ -96,7 +94,7 @@ COLUMNS = (
 
 
 def save(
-    result: Solution | Network | Parameters,
+    result: Solution | Network | Parameters | NetworkRecord,
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
@@ -105,39 +103,25 @@ def save(
     support: Support | None = None,
     size: str | None = None,
     title: str | None = None,
-) -> None:
-    """Write a page or a network's file, as the extension of the path says."""
-    if PurePath(path).suffix.lower() in EXTENSIONS:
-        write_report(
-            result, path, table=table, lists=lists, parameters=parameters, support=support,
-            title=title,
-        )  # fmt: skip
-        return
-    shares = None if support is None else support.shares
-    write_network(result, path, table=table, parameters=parameters, support=shares, size=size)
-
-
-def write_report(
-    result: Solution | Network | Parameters | NetworkRecord,
-    path: str | os.PathLike[str],
-    *,
-    table: Table | None = None,
-    lists: CandidateLists | None = None,
-    parameters: Parameters | None = None,
-    support: Support | None = None,
-    title: str | None = None,
     provenance: Mapping[str, Any] | None = None,
     path_words: str = "",
 ) -> None:
-    """Write one self-contained HTML page about a network; see :func:`.gather.gather`.
+    """Write a page (see :func:`.gather.gather`) or a network's file, as the extension says.
 
     The file appears whole or not at all.
     """
-    page = gather(
-        result, table=table, lists=lists, parameters=parameters, support=support, title=title,
-        provenance=provenance, path=path_words,
+    if is_page(path):
+        page = gather(
+            result, table=table, lists=lists, parameters=parameters, support=support, title=title,
+            provenance=provenance, path=path_words,
+        )  # fmt: skip
+        write_text(path, document(page))
+        return
+    shares = None if support is None else support.shares
+    write_network(
+        result, path, table=table, parameters=parameters, provenance=provenance, support=shares,
+        size=size,
     )  # fmt: skip
-    write_text(path, document(page))
 
 
 def document(page: Page) -> str:

@@ -68,6 +68,8 @@ EXTENSIONS = {
 }
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
+PAGES = (".html", ".htm")
+"""Extensions of the report, which :mod:`parentage.report` writes."""
 WITH_PARAMETERS = ("bif", "xmlbif")
 READABLE = tuple(
     extension for extension, kind in EXTENSIONS.items() if kind not in ("dot", *PICTURES)
@@ -133,14 +135,14 @@ def check_network_target(
     *,
     needs_table: bool | None,
     size: str | None = None,
-    also: tuple[str, ...] = (),
-) -> str:
-    """Refuse a file name before the work whose result it would lose; return its format.
+) -> None:
+    """Refuse the name of a network's file or page before the work whose result it would lose.
 
     ``needs_table`` says whether there is no table to take parameters from; None: not known yet.
-    ``also`` are extensions that the caller writes itself.
     """
-    kind = _format_of(os.fspath(path), None, (*EXTENSIONS, *also))
+    kind = "page"
+    if not is_page(path):
+        kind = _format_of(os.fspath(path), None, (*EXTENSIONS, PAGES[0]))
     if not resolved(path).parent.is_dir():
         raise InputError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     if needs_table and kind in WITH_PARAMETERS:
@@ -148,7 +150,11 @@ def check_network_target(
     if kind in FIGURES:
         require_matplotlib(kind)
     _ = row_width_for(size)  # a size that is none is refused now
-    return kind
+
+
+def is_page(path: str | os.PathLike[str]) -> bool:
+    """Tell whether a file is to be a report page."""
+    return PurePath(path).suffix.lower() in PAGES
 
 
 def holds_parameters(path: str | os.PathLike[str]) -> bool:
@@ -209,7 +215,7 @@ def read_parameters(
 
 
 def _read(content: Source, format_name: str | None) -> NetworkRecord:
-    if format_name is None and PurePath(content.name).suffix.lower() in (".html", ".htm"):
+    if format_name is None and is_page(content.name):
         raise InputError(
             f"{content.name} is a page, which cannot be read back; write a .json or .bif "
             "beside it, and read that"

@@ -24,19 +24,22 @@ from __future__ import annotations
 import json
 import math
 import platform
+from collections.abc import Mapping  # noqa: TC003  # hints are read where it is decoded
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import DataWarning, InputError, warn
 from parentage.files.atomic import digest_of
+from parentage.files.decoding import decoded
 from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
 from parentage.network.record import Finding, NetworkRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.data.table import Table
     from parentage.files.source import SourceLike
@@ -119,6 +122,38 @@ def network_json_text(record: NetworkRecord) -> str:
     return json.dumps(plain, indent=1, allow_nan=False) + "\n"
 
 
+@dataclass(frozen=True)
+class _Stated:
+    """What a file states of a network itself; the other keys are those of its finding."""
+
+    variables: tuple[str, ...]
+    parents: Mapping[str, tuple[str, ...]]
+    states: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    probabilities: Mapping[str, Any] | None = None
+    provenance: dict[str, Any] | None = None
+
+    def network(self) -> Network:
+        self._check_entries("parents")
+        return Network.from_parents({name: self.parents[name] for name in self.variables})
+
+    def fitted(self, network: Network) -> Parameters | None:
+        if self.probabilities is None:
+            return None
+        self._check_entries("states", "probabilities")
+        return from_rows(network, self.states, self.probabilities)
+
+    def origin(self) -> dict[str, Any]:
+        found = self.provenance or {}
+        if not all(isinstance(found.get(key) or {}, dict) for key in ("versions", "data")):
+            raise InputError("provenance must have entries by name")
+        return found
+
+    def _check_entries(self, *keys: str) -> None:
+        for key in keys:
+            if set(getattr(self, key)) != set(self.variables):
+                raise InputError(f"{key} must have one entry for every variable")
+
+
 def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkRecord:
     """Parse what :func:`network_json_text` returns; errors name the file and the key.
 
@@ -135,19 +170,14 @@ def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkR
             f"{name} has format version {content.get('version')!r}, this program reads {VERSION}; "
             "update it: pip install -U parentage"
         )
-    variables = _names(content.get("variables"), "variables", name)
-    parents = _mapping(content.get("parents"), "parents", name, variables)
-    network = Network.from_parents(
-        {v: _names(parents[v], f"parents of {v!r}", name) for v in variables}
-    )
-    parameters = _parameters(content, network, name)
-    if not claims:
-        return NetworkRecord(network, parameters)
     try:
-        finding = Finding.from_dict(content)
-    except InputError as error:
+        stated = decoded(_Stated, content)
+        network = stated.network()
+        parameters = stated.fitted(network)
+        finding = Finding.from_dict(content) if claims else Finding()
+        provenance = stated.origin() if claims else {}
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name}: {error}") from None
-    provenance = _provenance(content, name)
     if (finding != Finding() or provenance) and content.get("digest") != _digest(content):
         why = "has changed since it was written (its digest differs)"
         if "digest" not in content:
@@ -166,40 +196,6 @@ def _digest(content: Mapping[str, Any]) -> str:
     """Return the digest of everything a file states but the parameters."""
     apart = ("digest", "states", "probabilities")
     return digest_of("network 1", {key: content[key] for key in content if key not in apart})
-
-
-def _provenance(content: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return where the network comes from."""
-    found = content.get("provenance") or {}
-    if not isinstance(found, dict) or not all(
-        isinstance(found.get(key) or {}, dict) for key in ("versions", "data")
-    ):
-        raise InputError(f"{name}: provenance must have entries by name")
-    return found
-
-
-def _parameters(content: dict[str, Any], network: Network, name: str) -> Parameters | None:
-    if "probabilities" not in content:
-        return None
-    states = _mapping(content.get("states"), "states", name, network.names)
-    tables = _mapping(content["probabilities"], "probabilities", name, network.names)
-    labels = {v: _names(states[v], f"states of {v!r}", name) for v in network.names}
-    try:
-        return from_rows(network, labels, tables)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise InputError(f"{name}: {error}") from None
-
-
-def _names(value: object, key: str, name: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-        raise InputError(f"{name}: {key} must be a list of names")
-    return [str(item) for item in value]
-
-
-def _mapping(value: object, key: str, name: str, expected: Sequence[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or set(value) != set(expected):
-        raise InputError(f"{name}: {key} must have one entry for every variable")
-    return value
 
 
 def _finite(value: Any) -> Any:
