@@ -300,7 +300,7 @@ def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> No
     options, words = DIFFERENT[what]
     score(example(6, 5), checkpoint=tmp_path / "kept")
     table = example(7 if what == "table" else 6, 5)
-    with pytest.raises(InputError, match="is of another job: .*" + words):
+    with pytest.raises(InputError, match="belongs to another job: .*" + words):
         score(table, checkpoint=tmp_path / "kept", **options)
 
 

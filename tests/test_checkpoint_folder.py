@@ -66,7 +66,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path: Path, data: str, name
     for command in ("score", "learn"):
         told = run(command, data, "--checkpoint", str(folder))
         assert told.returncode == 2
-        words = f"--checkpoint {folder} holds no checkpoint but something else, {name!r};"
+        words = f"--checkpoint {folder} is not empty and holds no checkpoint, but {name!r};"
         assert words in told.stderr
         assert "name a new or empty folder" in told.stderr
         assert content(folder) == {name: b"precious"}

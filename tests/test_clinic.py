@@ -229,7 +229,7 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     ways = "; type --na sex=d --na age=old if that means missing, or add it to `states` of its"
     assert ways in said and "Categorical" not in said
     said = refused("learn", str(clinic / "export.csv"), "--recipe", str(recipe), "--drop", "age")
-    assert "--drop age is decided by the recipe; change it there, or read without one" in said
+    assert "--drop age conflicts with the recipe; edit the recipe, or read without one" in said
 
 
 @pytest.fixture

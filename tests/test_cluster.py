@@ -960,8 +960,8 @@ def test_a_folder_that_cannot_be_written_to_is_told(
             r"has the unknown protocol ucx; .*tcp://, tls://.*; give an address such as tcp://",
         ),
         ("inproc://127.0.0.1:1", "has the unknown protocol inproc"),
-        ("local:0", "asks for no processes; the smallest is local:1"),
-        ("local:99999999999999", r"asks for more processes than the \d+ that"),
+        ("local:0", "requests no processes; the smallest is local:1"),
+        ("local:99999999999999", r"requests more processes than the \d+ that"),
     ],
 )
 def test_an_address_of_another_kind_is_refused(address: str, why: str) -> None:

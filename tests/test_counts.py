@@ -608,7 +608,7 @@ def test_sample_weights_that_are_refused(weights: Any, message: str) -> None:
     frame = pl.read_csv(VOYAGE).drop("Freq")
     with pytest.raises(TableError, match=message):
         ParentageLearner().fit(frame, sample_weight=weights)
-    with pytest.raises(InputError, match="goes with a frame or an array; a Table says in"):
+    with pytest.raises(InputError, match="is for a frame or an array; a Table says in"):
         ParentageLearner().fit(parentage.read_table(frame), sample_weight=[1] * 32)
 
 

@@ -247,7 +247,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> None:
     Counting(2).during(lambda: learned(tmp_path / "kept"))
     options, words = DIFFERENT[what]
-    with pytest.raises(InputError, match="is of another job: .*" + words):
+    with pytest.raises(InputError, match="belongs to another job: .*" + words):
         learned(tmp_path / "kept", **options)
 
 

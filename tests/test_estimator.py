@@ -162,7 +162,7 @@ def test_refusals(labels: pd.DataFrame) -> None:
         ParentageLearner().fit(X, y[:-1])
     with pytest.raises(TableError, match=r"y has shape \(300, 2\)"):
         ParentageLearner().fit(X, np.ones((300, 2)))
-    with pytest.raises(InputError, match="y goes with a frame or an array"):
+    with pytest.raises(InputError, match="y can be passed with a frame or an array"):
         ParentageLearner().fit(chest_clinic(50), y[:50])
     with pytest.raises(TableError, match=r"continuous.*\n.*\n  parentage\.ParentageLearner\(discr"):
         ParentageLearner().fit(np.random.default_rng(0).random((50, 3)))

@@ -141,7 +141,7 @@ def test_a_device_that_is_full(folder: Path) -> None:
     assert_refused(done, "cannot write '/dev/full'", "No space left")
     done = here("parentage learn small.csv --log /dev/full", folder)
     assert done.returncode == 0
-    assert done.stderr.count("the log '/dev/full' ends here: No space left") == 1
+    assert done.stderr.count("cannot write to the log '/dev/full' any more: No space left") == 1
     assert "proven optimal" in done.stdout
 
 

@@ -202,7 +202,7 @@ def test_searches_one_after_the_other_add_up() -> None:
 
 
 @pytest.mark.parametrize(
-    ("memory", "said"), [(10**4, r"of memory, .* are free"), (10**30, r"about .* days")]
+    ("memory", "said"), [(10**4, r"of memory, .* is free"), (10**30, r"about .* days")]
 )
 def test_searches_over_all_sets_that_cannot_end_are_refused(
     memory: int, said: str, monkeypatch: pytest.MonkeyPatch
@@ -265,7 +265,7 @@ def test_too_little_memory_is_said_with_all_that_is_needed(
     with pytest.raises(ResourceError) as refused:
         forecasts.room_for_levels(taken + 10**6, 1)
     needed = round((taken + numbers.least_room) / 1e6)
-    assert f"is not enough: {needed} MB are needed, " in str(refused.value)
-    assert "17 MB to begin a search" in str(refused.value)
+    assert f"is not enough: {needed} MB is needed, " in str(refused.value)
+    assert "17 MB to start a search" in str(refused.value)
     assert str(refused.value).endswith("pass memory=500000000 or more")
     assert refused.value.text("command line").endswith("type --memory 500MB or more")

@@ -482,7 +482,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
 def test_a_checkpoint_of_another_job_is_refused(tmp_path: Path, what: str) -> None:
     assert killed_at(2, tmp_path / "kept")  # solving has not begun
     options, words = DIFFERENT[what]
-    with pytest.raises(InputError, match="is of another job: .*" + words):
+    with pytest.raises(InputError, match="belongs to another job: .*" + words):
         grown(tmp_path / "kept", **options)
 
 
@@ -492,7 +492,7 @@ def test_another_version_or_format_is_refused(
     assert killed_at(2, tmp_path / "kept")
     with monkeypatch.context() as patch:
         patch.setattr(checkpoint, "FORMAT", 9)
-        with pytest.raises(InputError, match=r"job\.state.* is of format 1, this .* reads 9"):
+        with pytest.raises(InputError, match=r"job\.state.* has format 1, and this .* reads 9"):
             grown(tmp_path / "kept")
     monkeypatch.setattr("parentage.__version__", "9.9")
     with pytest.raises(InputError, match=r"version was .*, is 9\.9"):

@@ -357,7 +357,7 @@ def test_a_network_is_not_a_table(tmp_path: Path) -> None:
     network.write_text("network unknown {}\n")
     done = run("info", str(network))
     assert done.returncode == 2
-    assert "x.bif is a network by its name" in done.stderr and "for queries" in done.stderr
+    assert "x.bif has the extension of a network" in done.stderr and "for queries" in done.stderr
 
 
 def test_swapped_arguments_of_check(tmp_path: Path) -> None:

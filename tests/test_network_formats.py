@@ -329,7 +329,7 @@ def test_pictures_are_written_and_not_read(tmp_path: Path) -> None:
 
 def test_format_goes_before_the_extension(tmp_path: Path) -> None:
     path = tmp_path / "network.out"
-    with pytest.raises(InputError, match=r"no extension of a network file; end it in \.bif, \.xml"):
+    with pytest.raises(InputError, match=r"an unknown extension; end it in \.bif, \.xml"):
         write_network(ASIA, path)
     with pytest.raises(InputError, match="no network format 'biff'; did you mean 'bif'"):
         write_network(ASIA, path, format="biff")
@@ -399,7 +399,7 @@ def test_nothing_is_claimed_of_a_network_that_was_edited(name: str, tmp_path: Pa
     whole = read_network_json(path)
     assert whole.finding == found.finding
     path.write_text(edited(path.read_text(), EDITS[name]))
-    with pytest.warns(DataWarning, match=r"net\.json has .*not its score, its proof and where"):
+    with pytest.warns(DataWarning, match=r"net\.json has .*without score, proof and provenance"):
         record = read_network_json(path)
     assert record.finding == Finding()
     assert record.scope is None

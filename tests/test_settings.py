@@ -309,7 +309,7 @@ def test_the_commands_have_few_options() -> None:
 @pytest.mark.parametrize(
     ("name", "flag", "hint"),
     [
-        ("support", "--require", "write it into a file for --constraints"),
+        ("support", "--require", "write it to a file for --constraints"),
         ("path", "--threads", "leave it out: one thread per core is used"),
         ("query", "--smoothing", "parentage learn TABLE --smoothing A -o net.bif"),
         ("learn", "--sheet", "write it into a recipe: parentage info TABLE --sheet"),

@@ -134,7 +134,7 @@ def test_excel_takes_the_sheet_that_has_something_or_is_named(tmp_path: Path) ->
     assert read_table(book).digest == TABLE.digest
     book.write_bytes(as_excel(clinic=FRAME, other=FRAME.head(30)))
     said = refused("info", str(book))
-    assert "book.xlsx has 2 sheets: clinic, other; type --sheet clinic to take that one" in said
+    assert "book.xlsx has 2 sheets: clinic, other; type --sheet clinic to read that one" in said
     assert "30 rows" in ok("info", str(book), "--sheet", "other")
     assert "has no sheet 'othr'; did you mean 'other'?" in refused(
         "info", str(book), "--sheet=othr"

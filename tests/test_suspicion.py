@@ -188,7 +188,7 @@ def test_names_with_commas_and_equals_signs() -> None:
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"drop": "a,f"}, "no column 'f' to drop"),
         ({"keep": "g"}, "no column 'g' to keep"),
-        ({"categorical": "g"}, "no column 'g' to take as categories"),
+        ({"categorical": "g"}, "no column 'g' to treat as categories"),
         ({"na": "cc=1"}, "na='cc=1' has no column 'cc'"),
         ({"drop": "e", "keep": "e"}, "both dropped and kept"),
     ]
@@ -220,7 +220,7 @@ def test_decimal_commas_and_points_read_the_same(number: float) -> None:
 
 
 def test_decimal_is_a_point_or_a_comma() -> None:
-    with pytest.raises(InputError, match="decimal=';' cannot stand before a fraction; pass decim"):
+    with pytest.raises(InputError, match="decimal=';' is not a decimal separator; pass decim"):
         Reading(decimal=";")
 
 
@@ -249,12 +249,12 @@ DAMAGED = [
     ("[setings]\n", "it has no 'setings'; did you mean 'settings'"),
     ("[settings]\nmising = 'drop'\n", "settings has no 'mising'; did you mean 'missing'"),
     ("[settings]\nheader = 'yes'\n", "settings.header must be true or false, not 'yes'"),
-    ("[settings]\ndecimal = ';'\n", "cannot stand before a fraction"),
+    ("[settings]\ndecimal = ';'\n", "is not a decimal separator"),
     ("[[column]]\nname = 'a'\nsates = []\n", "columns.0 has no 'sates'; did you mean 'states'"),
     ("[[column]]\nname = 'a'\nstates = []\n", "the states of 'a' do not fit"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'x']\n", "the states of 'a' do not fit"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not in increasing order"),
-    ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cuts and 1 states"),
+    ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cut points and 1 states"),
     ("[[column]]\nstates = ['x']\n", "the recipe is damaged .columns.0.name is missing"),
     ("[settings]\nrecipe = 'r.toml'\n", "a recipe within a recipe"),
     ("settings = 3\n", "settings must be an object, not 3"),

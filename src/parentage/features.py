@@ -50,8 +50,10 @@ def joined_column(y: object, name: str) -> RawTable:
 def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> RawTable:
     """Read X and y as one table; the columns of an array get the names given."""
     if isinstance(X, Table | str | bytes | os.PathLike):
-        raise InputError("y goes with a frame or an array; of a table or file, name the column",
-                         Way("target", ...))  # fmt: skip
+        raise InputError(
+            "y can be passed with a frame or an array; in a table or file, name the column",
+            Way("target", ...),
+        )
     raw, column = frames.read(X), joined_column(y, name)
     if raw.n_rows != column.n_rows:
         raise TableError(f"X has {raw.n_rows} rows and y has {column.n_rows}")
@@ -70,7 +72,7 @@ def weighted(source: object, sample_weight: object) -> RawTable:
     """Read a frame, or what was joined, with how often each row occurs."""
     if isinstance(source, Table | str | bytes | os.PathLike):
         raise InputError(
-            "sample_weight goes with a frame or an array; a Table says in `repeats` how often its "
+            "sample_weight is for a frame or an array; a Table says in `repeats` how often its "
             "rows occur"
         )
     raw = source if isinstance(source, RawTable) else frames.read(source)

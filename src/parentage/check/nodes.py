@@ -105,7 +105,7 @@ def _local_row(families: Families, cut: Cut) -> Row:
         most = best_order(plain)
         if most > cut.right + cut.weight:
             raise ProofError(
-                f"without what it passes through a network reaches {most}, more than "
+                f"without the sets it passes through, a network reaches {most}, more than "
                 f"{cut.right} + M = {cut.right + cut.weight}"
             )
         for u, parents in cut.through:

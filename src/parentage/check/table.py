@@ -424,7 +424,7 @@ class Recounter:
         missing = np.where(listed == NONE, scores - best + self.width, NONE)
         if missing.max(initial=0) > self.tolerance:
             i = int(np.argmax(missing))
-            more = " by the width more" if self.width else ""
+            more = " plus the width" if self.width else ""
             raise ProofError(
                 f"lists: {self._set(child.x, sorted(whole[i].tolist()))} is missing, and no listed "
                 f"subset scores as much{more}; {self._said(int(scores[i]))}"

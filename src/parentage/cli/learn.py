@@ -98,7 +98,7 @@ class Goal(Settings):
         Option("FILE", common=True),
     )
     start: str | None = setting(
-        None, "Begin from the network of a file.", Option("NET", group="Model")
+        None, "Start from the network in a file.", Option("NET", group="Model")
     )
     log: str | None = setting(None, "Write a progress log (JSON Lines).", Option("FILE"))
     smoothing: float = setting(
@@ -534,8 +534,8 @@ def near_text(near: NearOptimal, factor: float) -> str:
     networks = counted(len(near), "network")
     classes = counted(len(near.classes), "equivalence class", "equivalence classes")
     lines = [
-        f"{'' if near.complete else 'At least '}{networks} in {classes}: at most {factor:g} times "
-        f"less probable than the best, which scores {near.score:.4f}."
+        f"{'' if near.complete else 'At least '}{networks} in {classes} with at least "
+        f"1/{factor:g} of the posterior probability of the best, which scores {near.score:.4f}."
     ]
     if near.about_directions:
         lines.append(near.about_directions)

@@ -50,9 +50,9 @@ WIDE = 100
 """The widest help, in characters; a narrower terminal has a narrower one."""
 
 ELSEWHERE = {
-    "--require": "write it into a file for --constraints (docs/constraints.md)",
-    "--forbid": "write it into a file for --constraints (docs/constraints.md)",
-    "--tiers": "write them into a file for --constraints (docs/constraints.md)",
+    "--require": "write it to a file for --constraints (docs/constraints.md)",
+    "--forbid": "write it to a file for --constraints (docs/constraints.md)",
+    "--tiers": "write them to a file for --constraints (docs/constraints.md)",
     "--threads": "leave it out: one thread per core is used",
     "--memory": "leave it out: most of the free memory is used",
     "--smoothing": "parentage learn TABLE --smoothing A -o net.bif writes the probabilities",

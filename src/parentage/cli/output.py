@@ -169,7 +169,7 @@ def logged(path: str | None, shown: Report | None) -> Iterator[Report | None]:
                     file.write((json.dumps(dataclasses.asdict(at)) + "\n").encode())
                 except OSError as error:  # the work continues without its log
                     broken = True
-                    warn(f"the log {path!r} ends here: {error.strerror or error}")
+                    warn(f"cannot write to the log {path!r} any more: {error.strerror or error}")
             if shown is not None:
                 shown(at)
 

@@ -39,7 +39,7 @@ DATA = option(
     "Data",
     data=setting(
         None,
-        "Estimate the probabilities from this table instead of taking those of the file.",
+        "Estimate the probabilities from this table instead of using those in the file.",
         Option("TABLE", common=True),
     ),
 )

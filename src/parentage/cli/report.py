@@ -343,7 +343,7 @@ def is_averaged(output: str, asked: Supporting) -> bool:
         return False
     if not asked.bootstrap:
         raise InputError(
-            f"{output!r} would hold the averaged network of a bootstrap, and there is no bootstrap",
+            f"{output!r} is for the averaged network, which needs a bootstrap",
             AVERAGING,
         )
     check_network_target(output, needs_table=False)

@@ -232,7 +232,7 @@ def limit_text(limit: Limit) -> str:
 @click.argument("parents", nargs=-1)
 @option(
     "Output",
-    all_=setting(False, "Show the rules that do not fire, too.", Option(common=True)),
+    all_=setting(False, "Also show the rules that do not prune this set.", Option(common=True)),
 )
 @BY_RECIPE
 @settings("model", TypedModel, "Model", "score", "prior")

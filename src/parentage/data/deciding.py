@@ -146,7 +146,7 @@ def named_columns(given: Iterable[str], names: Sequence[str], setting: str) -> l
     >>> named_columns(["a,b", "c,d"], ["a", "b", "c,d"], "drop")
     ['a', 'b', 'c,d']
     """
-    verbs = {"drop": "to drop", "keep": "to keep", "categorical": "to take as categories"}
+    verbs = {"drop": "to drop", "keep": "to keep", "categorical": "to treat as categories"}
     known, found = set(names), list[str]()
     for text in given:
         nameless = [name for place, name in enumerate(names, 1) if name == unnamed(place)]
@@ -640,7 +640,7 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
     also = f" (so is {more})" if len(others) == 1 else also
     seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
     ways = (
-        Way("discretize", "mdl", "to cut such columns where they tell most about the others"),
+        Way("discretize", "mdl", "to put cut points where they tell most about the other columns"),
         Way("discretize", "median", "(also quantile:K, width:K)"),
         Way("categorical", [first.name], "if its numbers are codes"),
         *_leave_out(first.name, n_columns),

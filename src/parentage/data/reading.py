@@ -151,7 +151,7 @@ def settled(reading: Reading) -> Reading:
             values[name] = value
         elif name != "recipe" and value != getattr(own, name):
             raise InputError(
-                "is decided by the recipe; change it there, or read without one",
+                "conflicts with the recipe; edit the recipe, or read without one",
                 about=Way(name, value),
             )
     return replace(own, recipe=recipe, **values)

@@ -318,7 +318,7 @@ def _check(column: ColumnRecipe) -> None:
     if not states or len(set(states)) != len(states) or (fill is not None and fill not in states):
         raise DecodingError(f"the states of {name!r} do not fit")
     if cuts is not None and len(states) - len(cuts) not in (1, 2):
-        raise DecodingError(f"column {name!r} has {len(cuts)} cuts and {len(states)} states")
+        raise DecodingError(f"column {name!r} has {len(cuts)} cut points and {len(states)} states")
 
 
 MARK = "# A recipe of parentage: how a table is read."

@@ -58,7 +58,7 @@ class Reading(Settings):
     header: bool = setting(
         True,
         """
-        Take names from the first line of separated text; without names, columns are called 0, 1, …
+        Read names from the first line of separated text; without names, columns are called 0, 1, …
         """,
         Option(),
     )
@@ -125,10 +125,10 @@ class Reading(Settings):
     recipe: str | os.PathLike[str] | Recipe | None = setting(
         None,
         """
-        Read the table as a recipe says (TOML). It has the columns, missing values, cut points
-        and states of an earlier table; a table that does not fit is refused.
+        Read the table by a recipe (TOML): the columns, missing values, cut points and states of
+        an earlier table. A table that does not fit is refused.
 
-        ``table.recipe`` of that table will do as well.
+        ``table.recipe`` of that table works as well.
         """,
         Option("FILE", page="formats.md", common=True),
     )
@@ -175,7 +175,7 @@ class Reading(Settings):
         object.__setattr__(self, "discretize", texts_of(self.discretize, "discretize") or None)
         if self.decimal not in (".", ","):
             raise InputError(
-                "cannot stand before a fraction",
+                "is not a decimal separator",
                 Way("decimal", ","),
                 Way("decimal", "."),
                 about=Way("decimal", self.decimal),

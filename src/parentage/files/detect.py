@@ -86,7 +86,7 @@ def detect_with_text(
     """Return what the source is, and its text if it is one."""
     if written is None and source.suffix in NETWORKS:
         raise InputError(
-            f"{source.name} is a network by its name, and a table or lists are needed here; "
+            f"{source.name} has the extension of a network, but a table or lists are needed here; "
             "networks are for queries and reports"
         )
     named = None if written is None else _named(source, written)

@@ -580,8 +580,8 @@ class _Builder:
             f"row {row} lacks {names}{more}, which depend on each other: "
             f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
             if joint
-            else f"so many values are missing that {self.terms:,} terms would have to be added up "
-            f"in every step, more than {MOST_TERMS:,}"
+            else f"too many values are missing: every step would sum {self.terms:,} terms, "
+            f"more than {MOST_TERMS:,}"
         )
         raise ResourceError(
             what,

@@ -418,8 +418,8 @@ class Situation:
         outside = ", ".join(f"{name}={label}" for name, label in self.intervene.items())
         after = f" after setting {outside}" if outside else ""
         raise EvidenceError(
-            f"{found} has probability 0 under these parameters{after}: nothing can be said "
-            "given that",
+            f"{found} has probability 0 under these parameters{after}, so nothing "
+            "can be computed given it",
             Way("smoothing", 1, "when the parameters are estimated from a table"),
             "remove some evidence",
         )

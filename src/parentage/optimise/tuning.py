@@ -142,13 +142,13 @@ class Tuning:
     memory: float = tuned(
         0.6,
         "share",
-        "Of its past an arm keeps that much when it is used.",
+        "Share of its past reward that an arm keeps when it is used.",
         "bandit forgets nothing",
     )
     curiosity: float = tuned(
         1.12,
         "factor",
-        "An arm looks better by this with every round without it.",
+        "Exploration bonus of an arm per round in which it was not used.",
         "bandit without curiosity",
     )
     overhead: int = tuned(

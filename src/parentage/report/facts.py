@@ -292,7 +292,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
                 Fact("Counted by", f"{recipe.settings.counts}, in {account.lines:,} lines{empty}")
             )
         if account.rows_dropped:
-            facts.append(Fact("Rows left out for missing cells", f"{account.rows_dropped:,}"))
+            facts.append(Fact("Rows left out for missing values", f"{account.rows_dropped:,}"))
         for label, counts in (
             ("Missing values", account.missing),
             ("Values treated as missing", account.blanked),
@@ -309,12 +309,12 @@ def _reading(recipe: Recipe) -> list[Fact]:
             if recipe.settings.missing == "mode"
             else "a state of their own"
         )
-        facts.append(Fact("Missing values become", how))
+        facts.append(Fact("Missing values treated as", how))
     for column in recipe.columns:
         if column.cuts:
             rule = f" ({column.rule})" if column.rule else ""
             points = ", ".join(f"{cut:.6g}" for cut in column.cuts)
-            facts.append(Fact(f"“{column.name}” cut at", points + rule))
+            facts.append(Fact(f"Cut points of “{column.name}”", points + rule))
     return facts
 
 
@@ -323,7 +323,7 @@ def proof_facts(table: Table | None, found: Finding, scope: Scope | None) -> tup
     facts: list[Fact] = []
     if scope is not None and isinstance(scope.origin, Account) and about_other_data(table, scope):
         other = f"{scope.origin.rows:,} rows, SHA-256 {scope.origin.data}"
-        facts.append(Fact("About other data than shown here", other))
+        facts.append(Fact("Learned from other data than shown here", other))
     if found.score is not None:
         facts.append(Fact("Score", f"{found.score:.6f}"))
     if scope is not None:
@@ -377,7 +377,7 @@ def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
             Fact("Seconds of scoring", f"{tallies.seconds:.2f}"),
         ]
         if origin.complete_to is not None:
-            facts.append(Fact("Searched up to", counted(origin.complete_to, "parent")))
+            facts.append(Fact("All sets searched up to", counted(origin.complete_to, "parent")))
     if found.engine:
         facts.append(Fact("Solved by", found.engine))
     if found.search is not None:

@@ -407,13 +407,13 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         said.append(
             f"Bootstrap strength: the share of {b.done:,} replicates whose best network has "
             f"the link ({b.proven:,} of these networks are proven best; seed {b.seed}). "
-            "This direction: the share of those that have it this way."
+            "This direction: the share of those in which the arc has this direction."
         )
     if support.near is not None:
         near = support.near
         said.append(
-            f"In near-optimal: the share of {near.classes:,} equivalence classes at most "
-            f"{near.factor:g} times less probable than the best that have the arc"
+            f"In near-optimal: the share of {near.classes:,} equivalence classes with at least "
+            f"1/{near.factor:g} of the best one's probability that have the arc"
             f"{'' if near.complete else '; the list is not complete'}. Weight there: the share of "
             "their probability that the networks with the arc have."
         )
@@ -463,8 +463,9 @@ def alternatives(near: NearOptimal) -> Alternatives:
     classes = counted(count, "equivalence class", "equivalence classes")
     factor = math.exp(near.width * near.unit)
     words = (
-        f"{'' if near.complete else 'At least '}{networks} in {classes} are at most {factor:.4g} "
-        f"times less probable than the best{'' if near.complete else ' one found'}."
+        f"{'' if near.complete else 'At least '}{networks} in {classes} have at least "
+        f"1/{factor:.4g} of the posterior probability of the best"
+        f"{'' if near.complete else ' one found'}."
     )
     listed = [
         (

@@ -346,7 +346,7 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
                 words = "all equivalent networks have this direction"
             entries.append((Stroke(1.6, 1.0, True), words))
         if True in reversible:
-            entries.append((Stroke(1.6, 1.0, False), "either direction fits as well"))
+            entries.append((Stroke(1.6, 1.0, False), "both directions fit equally well"))
     sure = confidence(page)
     if sure:
         again = any(one.adjacency is not None for one in page.arcs)
@@ -356,7 +356,7 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
             words = "dashed: open, weak support by the data"
             entries.append((Stroke(1.6, 1.0, False, dashed=True), words))
     elif any(one.gain is not None for one in page.arcs):
-        entries.append((Stroke(5.0, 1.0, False), "wide: gains much"))
+        entries.append((Stroke(5.0, 1.0, False), "wide: large gain"))
     if not sure and page.shares:
         entries.append((Stroke(3.0, opacity_of(0.2), False), "faint: little support"))
     return entries
@@ -489,7 +489,7 @@ def why_text(network: Network, v: int, one: Refused) -> str:
     gain = f"It would gain {one.change:.1f} here, but"
     if one.why == "circle":
         way = " → ".join(shown(network.names[u]) for u in one.circle)
-        return f"{gain} it comes after: {way}. An arc back would close a cycle."
+        return f"{gain} it is a descendant: {way}. The arc would close a cycle."
     if one.why == "limit":
         return f"{gain} the limit leaves no room for another parent."
     if one.why == "constraint":

@@ -120,7 +120,7 @@ def score(
         if rule == "em" and table.has_holes:
             raise InputError(
                 "completes the data with a network, and scoring learns none",
-                "take parentage.learn(…, missing='em').lists",
+                "use parentage.learn(…, missing='em').lists",
                 about=Way("missing", rule),
             )
         lists = score_table(table, scoring.for_missing(rule), context)
@@ -289,7 +289,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     most = account.complete_to
     larger = "larger sets were not searched"
     if account.explored and growing:
-        larger = f"of larger ones {account.explored:,} were tried where they promised most"
+        larger = f"{account.explored:,} larger sets were tried where they promised most"
     elif account.explored:
         larger = f"with the {account.explored:,} larger sets found so far"
     if growing and (reason := why_not_grown(account)):

@@ -494,5 +494,5 @@ def read_arcs(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
         )
     for i, row in enumerate(rows):
         if not row["from"] or not row["to"]:
-            raise ConstraintError(f"{str(path)!r}: row {i + 1} has one name; an arc is two")
+            raise ConstraintError(f"{str(path)!r}: row {i + 1} has one name; an arc needs two")
     return [(row["from"], row["to"]) for row in rows]

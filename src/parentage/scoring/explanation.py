@@ -114,7 +114,7 @@ class Explanation:
         if not fired:
             if self.kept or not self.parents:
                 return []
-            return ["No rule can tell beforehand: the set has to be counted."]
+            return ["No rule prunes it beforehand: the set has to be counted."]
         lines = ["It and all its supersets could be pruned without counting it:"]
         for name in dict.fromkeys(check.rule for check in fired):
             of_rule = [check for check in fired if check.rule == name]

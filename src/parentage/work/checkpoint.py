@@ -125,15 +125,15 @@ class Checkpoint:
         kind = self.job.get("kind")
         if kind is not None and asked.get("kind", kind) != kind:
             raise InputError(
-                f"the checkpoint in {str(self.folder)!r} is of another kind of job: it is of "
-                f"{kind}, and this is of {asked['kind']}",
+                f"the checkpoint in {str(self.folder)!r} belongs to another kind of job: "
+                f"{kind}, not {asked['kind']}",
                 "give the same data and settings",
                 Way("checkpoint", ..., "for a new folder"),
             )
         known = {name: self.job[name] for name in asked if name in self.job}
         if different := "; ".join(differences(known, {name: asked[name] for name in known})):
             raise InputError(
-                f"the checkpoint in {str(self.folder)!r} is of another job: {different}",
+                f"the checkpoint in {str(self.folder)!r} belongs to another job: {different}",
                 "give the same data and settings",
                 Way("checkpoint", ..., "for a new folder"),
             )
@@ -164,7 +164,7 @@ class Checkpoint:
     def full_disk(self, error: OSError) -> ResourceError:
         """Return the error of work that cannot continue without this folder."""
         when = "there is room" if error.errno in NO_ROOM else "it can be written to"
-        way = Way("checkpoint", str(self.folder), f"when {when}: what it holds so far is whole")
+        way = Way("checkpoint", str(self.folder), f"when {when}: what it holds so far is intact")
         return ResourceError(
             f"cannot write into {str(self.folder)!r}: {error.strerror or error}", way
         )
@@ -243,7 +243,7 @@ class Slot:
     def _warn(self, error: OSError) -> None:
         if not self.checkpoint.warned:
             text = f"cannot write into {str(self.path.parent)!r}: {error.strerror or error}"
-            more = "the work continues and is not saved; what the folder holds so far is whole"
+            more = "the work continues but is not saved; what the folder holds so far is intact"
             warn(NotSavedWarning(f"{text}; {more}"))
         self.checkpoint.warned = True
 
@@ -292,7 +292,7 @@ def read_sealed(path: Path) -> SavedState | None:
         head = json.loads(line)
         if head["format"] != FORMAT:
             raise InputError(
-                f"the checkpoint {str(path)!r} is of format {head['format']}, this version reads "
+                f"the checkpoint {str(path)!r} has format {head['format']}, and this version reads "
                 f"{FORMAT}",
                 "continue with the version that wrote it",
             )
@@ -405,7 +405,7 @@ def make_folder(folder: Path) -> bool:
     foreign = [name for name in names if not _PASSING.fullmatch(name)]
     if foreign and not _states_in(folder):
         raise InputError(
-            f"holds no checkpoint but something else, {foreign[0]!r}",
+            f"is not empty and holds no checkpoint, but {foreign[0]!r}",
             "name a new or empty folder",
             about=about,
         )

@@ -80,10 +80,10 @@ def _check_address(address: str) -> None:
         most = max(64, 4 * (os.cpu_count() or 1))
         asked = 1 if local[1] is None else int(local[1])
         if asked < 1:
-            raise InputError("asks for no processes", "the smallest is local:1", about=about)
+            raise InputError("requests no processes", "the smallest is local:1", about=about)
         if asked > most:
             raise InputError(
-                f"asks for more processes than the {most} that one machine may have here",
+                f"requests more processes than the {most} that one machine may have here",
                 "give one for every core, which is local",
                 about=about,
             )

@@ -157,8 +157,8 @@ class Scaling(Settings):
     checkpoint: str | Path | None = setting(
         None,
         """
-        Save the state of the work in this folder; the same call continues from it. The result is
-        that of a run without a break. The checkpoint of another job is refused.
+        Save the state of the work in this folder; the same call resumes from it. The result is
+        the same as without interruption. The checkpoint of another job is refused.
         """,
         Option("DIR"),
     )

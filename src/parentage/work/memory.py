@@ -33,13 +33,13 @@ def require_memory(needed: int, what: str, *instead: Way | str, limit: int | Non
     if room is not None and needed > room:
         raise ResourceError(
             f"{what} needs {gigabytes(needed)} of memory; of the {gigabytes(limit or 0)} allowed "
-            f"{gigabytes(max(0, room))} are left",
+            f"{gigabytes(max(0, room))} is left",
             *instead,
         )
     free = available_memory()
     if needed > free:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} are free", *instead
+            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} is free", *instead
         )
 
 

@@ -37,7 +37,7 @@ def _read(opened: Source, reading: Reading) -> RawTable:
     found, text = detect_with_text(opened, reading.format, reading.encoding)
     if found.kind == "lists":
         raise TableError(
-            f"{opened.name} holds candidate lists ({found.format}), not a table; `learn` takes "
+            f"{opened.name} holds candidate lists ({found.format}), not a table; `learn` accepts "
             "lists",
             Way("format", "csv", "if it is a table"),
         )

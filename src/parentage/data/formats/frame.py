@@ -260,7 +260,7 @@ def _chosen(names: Sequence[str], wanted: str | None, source: Source) -> str:
         shown = shown_names(names, 20)
         raise InputError(
             f"{source.name} has {len(names)} sheets: {shown}",
-            Way("sheet", names[0], "to take that one"),
+            Way("sheet", names[0], "to read that one"),
         )
     return names[0]
 

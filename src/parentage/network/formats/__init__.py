@@ -257,9 +257,7 @@ def _format_of(
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
-        raise InputError(
-            f"{name!r} has no extension of a network file; end it in {', '.join(known)}"
-        )
+        raise InputError(f"{name!r} has an unknown extension; end it in {', '.join(known)}")
     return EXTENSIONS[extension]
 
 

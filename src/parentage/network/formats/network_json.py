@@ -184,8 +184,8 @@ def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkR
             why = "has no digest (a release before 0.3 wrote it, or it was changed by hand)"
         warn(
             DataWarning(
-                f"{name} {why}: the network is read, but not its score, its proof and where it "
-                "comes from; learn it again to have them"
+                f"{name} {why}: only the network is read, without score, proof and provenance; "
+                "learn it again to get them"
             ),
         )
         return NetworkRecord(network, parameters)

@@ -129,7 +129,7 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(2 * largest)))
         if bits < FEWEST_BITS:
             raise ResourceError(
-                f"{n_rows} rows and sets of so many joint states are too large for 64-bit "
+                f"{n_rows} rows and this many joint states are too large for 64-bit "
                 "arithmetic; use fewer rows or a smaller limit on parents"
             )
         f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)

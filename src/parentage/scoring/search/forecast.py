@@ -105,9 +105,9 @@ def room_for_levels(most: int, workers: int) -> int:
     if room < begin:
         least = -(-(taken + begin) // 10**8) * 10**8
         raise ResourceError(
-            f"{gigabytes(most)} of memory is not enough: {gigabytes(taken + begin)} are needed, "
+            f"{gigabytes(most)} of memory is not enough: {gigabytes(taken + begin)} is needed, "
             f"{gigabytes(taken)} for the program and this table, and {gigabytes(begin)} to "
-            "begin a search in",
+            "start a search",
             Way("memory", Bytes(least), "or more"),
         )
     return room
@@ -252,7 +252,7 @@ def refuse_what_cannot_fit(plan: SearchPlan, threads: int) -> None:
     if known.memory > free:
         raise ResourceError(
             f"{what} needs {many(known.sets)} sets and {gigabytes(known.memory)} of memory, "
-            f"{gigabytes(free)} are free",
+            f"{gigabytes(free)} is free",
             *_SMALLER,
         )
     if known.seconds > TUNING.longest_search:

@@ -343,7 +343,7 @@ def check_seen_together(table: Table, child: str, required: Sequence[str]) -> No
     if not observed_rows(table, family).any():
         raise InfeasibleError(
             f"{child!r} and its required parents ({', '.join(required)}) are never observed in "
-            "one row, so nothing can be said about them together; require fewer"
+            "one row, so they have no joint score; require fewer"
         )
 
 
