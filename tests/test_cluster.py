@@ -54,7 +54,6 @@ from parentage.work.executor import (
     ExecutorPool,
     LeftError,
     LostError,
-    SharedFile,
     WorkerPool,
     in_order,
     is_elsewhere,
@@ -864,12 +863,12 @@ def test_every_worker_gets_what_is_shared(far: Any) -> None:
 
 def test_shared_files_hold_anything_and_their_arrays_can_be_written_to(tmp_path: Path) -> None:
     value = {"a": np.arange(12).reshape(3, 4), "b": ("x", np.empty((0, 3))), "c": 1.5}
-    file = write_shared(tmp_path, 0, value)
-    found = read_shared(file)
+    file = write_shared(tmp_path, value)
+    found = read_shared(file, 0)
     assert found["c"] == 1.5 and found["b"][0] == "x" and found["b"][1].shape == (0, 3)
     assert (found["a"] == value["a"]).all() and found["a"].flags.writeable
     found["a"][0, 0] = 99  # a copy of its own
-    other = read_shared(SharedFile(str(tmp_path), 1, file.name))
+    other = read_shared(file, 1)
     assert other["a"][0, 0] == 0
 
 
@@ -885,7 +884,7 @@ def test_messages_hold_anything_and_who_passes_them_on_reads_nothing() -> None:
 
 def test_a_folder_that_workers_do_not_see_is_told(tmp_path: Path) -> None:
     with pytest.raises(WorkersError, match=r"cannot read .*; pass exchange=… for a folder that"):
-        read_shared(SharedFile(str(tmp_path), 0, "shared-by-nobody"))
+        read_shared(tmp_path / "shared-by-nobody", 0)
 
 
 # What is refused
@@ -945,7 +944,7 @@ def test_a_folder_that_cannot_be_written_to_is_told(
         patch.setattr(Path, "open", refuse)
         patch.setattr(Path, "unlink", refuse)
         with pytest.raises(InputError, match=r"Read-only .*exchange=… for a folder to write to"):
-            write_shared(tmp_path, 0, [1])
+            write_shared(tmp_path, [1])
     with monkeypatch.context() as patch:
         patch.setattr(tempfile, "mkdtemp", refuse)
         with pytest.raises(InputError, match=r"temporary files: Read-only .*; pass exchange=…"):

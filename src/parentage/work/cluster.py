@@ -52,6 +52,7 @@ from parentage.work.executor import (
     read_message,
     run_task,
     wait_for,
+    with_files,
     write_message,
 )
 from parentage.work.tuning import TUNING
@@ -356,8 +357,10 @@ class DaskPool(WorkerPool):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        shared = self.sent if self.files is None else self.files.there
-        return self._submit(name, run_task, __version__, function, task, *shared)
+        if self.files is None:
+            return self._submit(name, run_task, __version__, function, task, *self.sent)
+        there = self.files.there
+        return self._submit(name, run_task, __version__, with_files, task, function, *there)
 
     def _submit(
         self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any

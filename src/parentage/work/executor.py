@@ -47,7 +47,7 @@ from concurrent.futures import (
     wait,
 )
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from parentage import __version__
 from parentage.errors import InputError, Way, WorkersError
@@ -73,8 +73,8 @@ ALIGNED = 64
 _HEAD = struct.Struct("<QQ")
 
 
-_opened: dict[tuple[str, int], tuple[str, Any]] = {}
-"""In a worker: by folder and place, the file that is open and what was in it."""
+_opened: dict[tuple[Path, int], tuple[Path, Any]] = {}
+"""In a worker: by folder and place among what is shared, the file that is open and its content."""
 
 
 def nothing() -> None:
@@ -203,8 +203,9 @@ class ExecutorPool(WorkerPool):
         try:
             if self.files is None:
                 return submitted(self.executor, function, *self.shared, task)
+            there = self.files.there
             return submitted(
-                self.executor, run_task, __version__, function, task, *self.files.there
+                self.executor, run_task, __version__, with_files, task, function, *there
             )
         except BrokenExecutor as error:
             raise self._broken(error) from error
@@ -274,73 +275,65 @@ def in_order(
         for task in tasks:
             yield function(*shared, task)
         return
-    pool = pool_of(workers)
-    queue = _Queue(pool, function, name or function.__name__, poll)
+    pool, waiting = pool_of(workers), deque[tuple[Any, Any]]()
+    name = name or function.__name__
+
+    def start(task: Any) -> None:
+        waiting.append((task, pool.start(function, task, name)))
+
     try:
         pool.share(shared)
         for task in tasks:
-            queue.add(task)
-            if len(queue) >= TUNING.tasks_ahead * pool.size:
-                yield queue.next()
-        while len(queue):
-            yield queue.next()
+            start(task)
+            if len(waiting) >= TUNING.tasks_ahead * pool.size:
+                yield _first_result(pool, waiting, start, name, poll)
+        while waiting:
+            yield _first_result(pool, waiting, start, name, poll)
     except LeftError:
         return
     finally:
-        queue.clear()
+        _cancel(pool, waiting)
         if pool is not workers:
             pool.close()
 
 
-class _Queue:
-    """Tasks that were started, first in, first out; the lost ones are started again."""
+def _first_result(
+    pool: WorkerPool,
+    waiting: deque[tuple[Any, Any]],
+    start: Callable[[Any], None],
+    name: str,
+    poll: Poll,
+) -> Any:
+    """Return the result of the task that was started first; it waits no more.
 
-    def __init__(
-        self, pool: WorkerPool, function: Callable[..., Any], name: str, poll: Poll
-    ) -> None:
-        self.pool, self.function, self.name, self.poll = pool, function, name, poll
-        self.waiting: deque[tuple[Any, Any]] = deque()
-        self.losses = 0
+    After a loss all that waits is started once more: what the loss took with it is not known.
+    """
+    losses = 0
+    while True:
+        try:
+            result = pool.result(waiting[0][1], poll)
+        except LostError as lost:
+            losses += 1
+            if losses > TUNING.most_losses:
+                raise WorkersError(
+                    f"a task of {name!r} was lost {losses} times with its worker: {lost}",
+                    "give every worker more memory",
+                ) from lost
+            tasks = [task for task, _ in waiting]
+            _cancel(pool, waiting)
+            pool.repair(poll)
+            for task in tasks:
+                start(task)
+            continue
+        waiting.popleft()
+        return result
 
-    def __len__(self) -> int:
-        return len(self.waiting)
 
-    def add(self, task: Any) -> None:
-        """Start a task."""
-        self.waiting.append((task, self.pool.start(self.function, task, self.name)))
-
-    def next(self) -> Any:
-        """Return the result of the task that was started first."""
-        while True:
-            try:
-                result = self.pool.result(self.waiting[0][1], self.poll)
-            except LostError as lost:
-                self.losses += 1
-                if self.losses > TUNING.most_losses:
-                    raise WorkersError(
-                        f"a task of {self.name!r} was lost {self.losses} times with its worker: "
-                        f"{lost}",
-                        "give every worker more memory",
-                    ) from lost
-                self._start_again()
-                continue
-            self.losses = 0
-            self.waiting.popleft()
-            return result
-
-    def _start_again(self) -> None:
-        """Start all that waits once more; what a loss took with it is not known."""
-        tasks = [task for task, _ in self.waiting]
-        self.clear()
-        self.pool.repair(self.poll)
-        for task in tasks:
-            self.add(task)
-
-    def clear(self) -> None:
-        """Let go of everything."""
-        for _, started in self.waiting:
-            self.pool.cancel(started)
-        self.waiting.clear()
+def _cancel(pool: WorkerPool, waiting: deque[tuple[Any, Any]]) -> None:
+    """Let go of everything that waits."""
+    for _, started in waiting:
+        pool.cancel(started)
+    waiting.clear()
 
 
 def pool_of(workers: Workers, folder: Path | None = None) -> WorkerPool:
@@ -402,14 +395,6 @@ def size_here(workers: Workers) -> int:
     return size_of(workers) if not isinstance(workers, WorkerPool) else workers.size_here
 
 
-class SharedFile(NamedTuple):
-    """Where a shared object is: its folder, its place among what is shared, its file."""
-
-    folder: str
-    place: int
-    name: str
-
-
 class SharedFiles:
     """What is shared at the moment, in a folder: the one given, or a temporary one."""
 
@@ -417,19 +402,16 @@ class SharedFiles:
         self.own = folder is None
         self.folder = shared_folder(folder)
         self.shared: Shared = ()
-        self.there: tuple[SharedFile, ...] = ()
+        self.there: tuple[Path, ...] = ()
 
     def replace(self, shared: Shared) -> None:
         """Write what is new; remove what is not shared any more."""
         pairs = zip(self.shared, self.there, strict=True)
-        before = {id(value): file for value, file in pairs}
-        there = tuple(
-            before.get(id(value)) or write_shared(self.folder, place, value)
-            for place, value in enumerate(shared)
-        )
-        for file in self.there:
-            if file not in there:
-                _remove(self.folder / file.name)
+        before = {id(value): path for value, path in pairs}
+        there = tuple(before.get(id(value)) or write_shared(self.folder, value) for value in shared)
+        for path in self.there:
+            if path not in there:
+                _remove(path)
         self.shared, self.there = shared, there
 
     def close(self) -> None:
@@ -471,39 +453,39 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def write_shared(folder: Path, place: int, value: Any) -> SharedFile:
-    """Write an object into a file of its own."""
-    file = SharedFile(str(folder), place, f"shared-{secrets.token_hex(8)}")
+def write_shared(folder: Path, value: Any) -> Path:
+    """Write an object into a file of its own; return where that is."""
+    path = folder / f"shared-{secrets.token_hex(8)}"
     try:
-        with (folder / file.name).open("xb") as target:
+        with path.open("xb") as target:
             target.writelines(_pieces(value))
     except OSError as error:
-        _remove(folder / file.name)
+        _remove(path)
         full = error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
         raise InputError(
             f"cannot write what workers need into {str(folder)!r}: {error.strerror or error}",
             Way("exchange", ..., f"for a folder {'with more room' if full else 'to write to'}"),
         ) from error
-    return file
+    return path
 
 
-def read_shared(file: SharedFile) -> Any:
-    """Return what is in a shared file; mapped once, then remembered."""
-    key = (file.folder, file.place)
-    name, value = _opened.get(key, ("", None))
-    if name == file.name:
+def read_shared(path: Path, place: int) -> Any:
+    """Return what is in a shared file; mapped once, then remembered until the next of its place."""
+    key = (path.parent, place)
+    known, value = _opened.get(key, (None, None))
+    if known == path:
         return value
     _opened.pop(key, None)
     try:
-        with (Path(file.folder) / file.name).open("rb") as source:
+        with path.open("rb") as source:
             content = mmap.mmap(source.fileno(), 0, access=mmap.ACCESS_COPY)
     except OSError as error:
         raise WorkersError(
-            f"a worker cannot read {file.folder!r} ({error.strerror or error})",
+            f"a worker cannot read {str(path.parent)!r} ({error.strerror or error})",
             Way("exchange", ..., "for a folder that all workers see"),
         ) from error
     value = _read(memoryview(content))
-    _opened[key] = (file.name, value)
+    _opened[key] = (path, value)
     return value
 
 
@@ -556,11 +538,16 @@ def have(_: Any) -> None:
 
 
 def run_task(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
-    """Do one task, in a worker, if it has the version of the caller; read what is in files."""
+    """Do one task, in a worker, if it has the version of the caller."""
     if version != __version__:
         raise WorkersError(
             f"a worker runs parentage {__version__}, and this process runs {version}",
             "install the same version for every worker",
         )
-    found = [read_shared(one) if isinstance(one, SharedFile) else one for one in shared]
-    return function(*found, task)
+    return function(*shared, task)
+
+
+def with_files(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function with the content of shared files, and the task behind them."""
+    *paths, task = arguments
+    return function(*(read_shared(path, place) for place, path in enumerate(paths)), task)
