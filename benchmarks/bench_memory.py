@@ -94,18 +94,18 @@ from parentage.scoring.search import levels
 warnings.simplefilter("ignore")
 _options.plain.only = "compiled"
 largest = dict(bytes=0)
-run = levels.LevelStep.run
-def counted(step, search, context):
+run = levels.LevelSearch._do
+def counted(search, step, context):
     level, live = step.level, search.outcome.live[-1]
     fields = dict(members=level.members, subsets=level.subsets, best=level.best, pairs=step.pairs)
     fields |= level.columns._asdict() | step.siblings._asdict()
     by_array = {{name: array.nbytes / live for name, array in fields.items()}}
     if sum(by_array.values()) * live > largest["bytes"]:
         largest.update(bytes=sum(by_array.values()) * live, sets=live, by_array=by_array)
-    run(step, search, context)
+    run(search, step, context)
 table = parentage.read_table({table!r})
 parentage.score(table, max_parents=2, threads=1)  # compiles
-levels.LevelStep.run = counted
+levels.LevelSearch._do = counted
 began = time.process_time()
 lists = parentage.score(table, max_parents={parents!r}, threads=1)
 print(json.dumps({{

@@ -18,12 +18,11 @@ from parentage.scoring.measures import measure as measures
 from parentage.scoring.measures.measure import Measure, arrays_of, never, with_single_parents
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
-from parentage.scoring.search.levels import LevelSearch, LevelStep, search
+from parentage.scoring.search.levels import LevelSearch, LevelStep
 from parentage.scoring.search.plan import encode_plans, prepare_search
-from parentage.scoring.search.state import LevelStore
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
-from parentage.work.stop import Moment, Stop, StoppedError
+from parentage.work.stop import Stop, StoppedError
 from strategies import BY_SUMS, make_table, random_columns
 from test_forecast import StopAfter
 from tuned import tune
@@ -48,24 +47,23 @@ def step_of(measure: Measure, level: Any, below: Any, check: Any = never) -> Lev
     alone = measure.best_alone(measure.first()[0])
     if len(alone) and level.members.shape[1] == 2:
         alone = with_single_parents(alone, level)
-    rung = measure.rung(level, below, alone, True, check)
-    return LevelStep(level, len(below[0]), rung, True, check)
+    terms = measure.terms(level, below, True, check)
+    return LevelStep(level, len(below[0]), measure.facts(level, alone), terms, True, check)
 
 
 def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, int]]:
     """Search level by level: the measure, a level, the columns below it, and its in-degree."""
-    measure, store, found = plan.measure, LevelStore(), []
+    measure, found = plan.measure, []
     level, below = measure.first()
     for in_degree in range(1, deepest + 1):
         found.append((measure, level, below, in_degree))
-        at = store.begin(in_degree, {})
-        step = step_of(measure, level, below)
-        levels = LevelSearch(plan, Context(), store, None, False, Stop(), Moment(0.0))
-        levels.at = at
-        step.run(levels, levels.context)
-        if at.new.n_sets < 2:
+        levels = LevelSearch(plan, Context())
+        levels.state.begin(in_degree, {})
+        levels._do(step_of(measure, level, below), levels.context)
+        new = levels.state.new
+        if new.n_sets < 2:
             break
-        level, below = measure.level_of(at.new.fields()), level.columns
+        level, below = measure.level_of(new.fields()), level.columns
     return found
 
 
@@ -99,7 +97,7 @@ def test_the_size_of_blocks_changes_nothing(name: str, monkeypatch: pytest.Monke
             tune(monkeypatch, measures, sets_at_once=size)
             step = step_of(measure, level, below)
             bounds = [measure.beyond(level, below, in_degree - more) for more in (0, 1)]
-            cells = getattr(step.rung.counting, "cells", None)
+            cells = getattr(step.terms, "counts_cells", None)
             found.append([*step.siblings, step.pairs, *bounds, np.array([cells])])
         for others in found[1:]:
             for one, other in zip(found[0], others, strict=True):
@@ -134,10 +132,10 @@ def test_rows_of_live_families_are_those_of_masks() -> None:
     for measure, level, *_ in levels_of(plan_of("pnal:0.01")):
         assert isinstance(measure, MissingMeasure)
         most, slow = np.ones((2, measure.encoded.n_variables), np.int64)
-        rows_of_live(level.members, level.columns.rows, level.best, most)
+        rows_of_live(level.members, level.columns.value, level.best, most)
         for a in range(level.members.shape[1]):
             alive = level.best[:, a] < DEAD
-            np.maximum.at(slow, level.members[alive, a], level.columns.rows[alive])
+            np.maximum.at(slow, level.members[alive, a], level.columns.value[alive])
         assert most.tolist() == slow.tolist()
 
 
@@ -197,10 +195,10 @@ def test_bounds_hold_wherever_a_search_ends(name: str, monkeypatch: pytest.Monke
     """Between the blocks of a level, too."""
     tune(monkeypatch, measures, sets_at_once=7)
     plan = encode_plans(prepare_search(chest_clinic(200), Scoring(score=name)))[0]
-    whole = search(plan, Context(Stop()))
+    whole = LevelSearch(plan, Context(Stop())).run()
     to_float, ends = plan.encoded.grid.to_float, set[int | None]()
     for looks in range(60):
-        cut = search(plan, Context(StopAfter(looks=[looks])))
+        cut = LevelSearch(plan, Context(StopAfter(looks=[looks]))).run()
         ends.add(cut.complete_to)
         if cut.complete_to is None:
             break

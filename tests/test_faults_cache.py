@@ -100,7 +100,7 @@ class Broken:
 
 HASH = """
 import numpy as np
-from parentage.kernels.merging import hash_of
+from parentage.kernels.labels import hash_of
 
 print(hash_of(np.array([3], np.uint64)), sum(hash_of.compiled.stats.cache_hits.values()))
 """

@@ -18,7 +18,7 @@ from parentage.report.facts import verdict
 from parentage.scoring import candidates
 from parentage.scoring.candidates import Searched, search_table
 from parentage.scoring.search import levels
-from parentage.scoring.search.state import LevelStore
+from parentage.scoring.search.state import SearchState
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.memory import memory_limit, used_memory
@@ -144,7 +144,7 @@ def test_lack_of_memory_returns_what_there_is(
     best = learn(table_of())
     firsts.clear()
     monkeypatch.setattr(candidates, "memory_limit", lambda _: used_memory() + 10_000)
-    monkeypatch.setattr(LevelStore, "spill", lambda *_: False)
+    monkeypatch.setattr(SearchState, "spill", lambda *_: False)
     with pytest.warns(UnprovenWarning, match="not proven optimal"):
         found = learn(table_of(), advanced=Advanced(effort=0.01))
     (first,) = firsts

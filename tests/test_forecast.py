@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from parentage.cli.info import as_text
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ResourceError
-from parentage.scoring import overview as overviews
 from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.measures import penalised
@@ -30,7 +29,7 @@ from parentage.scoring.search.forecast import (
     sizes_at_most,
     together,
 )
-from parentage.scoring.search.levels import search
+from parentage.scoring.search.levels import LevelSearch
 from parentage.scoring.search.plan import SearchPlan, encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import Tuning
@@ -77,7 +76,7 @@ def sets_by_size(plan: SearchPlan, outcome: Outcome) -> list[int]:
 
 def assert_bounded(plan: SearchPlan) -> None:
     """Compare what is known beforehand with what a search counts."""
-    outcome = search(plan, Context(Stop()))
+    outcome = LevelSearch(plan, Context(Stop())).run()
     known, sizes, real = forecast(plan), sizes_at_most(plan), sets_by_size(plan, outcome)
     assert len(sizes) >= len(outcome.live)
     for bound, counted in zip([*sizes, 0], real, strict=False):
@@ -141,8 +140,8 @@ def test_a_search_of_a_moment_sharpens_the_forecast(looks: int) -> None:
         prepare_search(make_table(random_columns(np.random.default_rng(2), 10, 200)), Scoring())
     )[0]
     known = forecast(plan)
-    whole = search(plan, Context(Stop()))
-    outcome = search(plan, Context(StopAfter(looks=[looks])))
+    whole = LevelSearch(plan, Context(Stop())).run()
+    outcome = LevelSearch(plan, Context(StopAfter(looks=[looks]))).run()
     sharper = sharpen(known, plan, outcome, spent=2.0)
     assert outcome.sets_counted <= sharper.sets <= sharper.sets_at_most == known.sets_at_most
     assert sharper.seconds >= 2.0
@@ -155,13 +154,13 @@ def test_a_search_of_a_moment_sharpens_the_forecast(looks: int) -> None:
 
 @pytest.mark.parametrize("name", ["bic", "bdeu:1", "pnal:0.01"])
 def test_compiling_is_no_part_of_the_forecast(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = [0.0]
+    clock, run = [0.0], LevelSearch.run
 
-    def compiled_first(*arguments: object, **options: object) -> Outcome:
+    def compiled_first(levels: LevelSearch) -> Outcome:
         clock[0] += 100.0 if clock[0] == 0.0 else 0.5
-        return search(*arguments, **options)  # type: ignore[arg-type]  # passed on as they come
+        return run(levels)
 
-    monkeypatch.setattr(overviews, "search", compiled_first)
+    monkeypatch.setattr(LevelSearch, "run", compiled_first)
     monkeypatch.setattr(time, "process_time", lambda: clock[0])
     assert overview(chest_clinic(), Scoring(score=name)).forecast.seconds == pytest.approx(0.5)
 

@@ -302,14 +302,14 @@ def naive_contradiction(child: list[int], sets: list[list[int]]) -> Contradictio
     seen: dict[tuple[int, ...], int] = {}
     for i, (own, members) in enumerate(zip(child, sets, strict=True)):
         if -1 in members:
-            return Contradiction(i, "unknown")
+            return (i, "unknown", -1)
         if own in members:
-            return Contradiction(i, "own")
+            return (i, "own", -1)
         if len(set(members)) < len(members):
-            return Contradiction(i, "twice")
+            return (i, "twice", -1)
         first = seen.setdefault((own, *sorted(members)), i)
         if first != i:
-            return Contradiction(i, "repeated", first)
+            return (i, "repeated", first)
     return None
 
 
@@ -327,7 +327,7 @@ def test_the_first_contradiction_is_found() -> None:
         members = rising(np.array([p for s in sets for p in s], np.int64), starts, n)
         wrong = first_contradiction(child, starts, members)
         assert wrong == naive_contradiction(child.tolist(), sets)
-        kind = None if wrong is None else wrong.kind
+        kind = None if wrong is None else wrong[1]
         found[kind] = found.get(kind, 0) + 1
     assert set(found) == {None, "unknown", "own", "twice", "repeated"}
     assert min(found.values()) > 10

@@ -342,7 +342,7 @@ def test_a_level_that_nobody_joins_bounds_as_one_that_is_stored(
 ) -> None:
     streamed = outcome_of(table, how, up_to, chunk)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels.LevelSearch, "_last_level", lambda search: search.at.new)
+        patch.setattr(levels.LevelSearch, "_last_level", lambda search: search.state.new)
         stored = outcome_of(table, how, up_to, chunk)
     assert streamed.live == stored.live
     assert streamed.complete_to == stored.complete_to

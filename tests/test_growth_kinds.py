@@ -18,8 +18,10 @@ from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints, Prior
-from parentage.scoring.encoding.encode import pack_states
-from parentage.scoring.measures.measure import Swept, with_a_bit_in_front
+from parentage.scoring.encoding.encode import Encoded, pack_states
+from parentage.scoring.measures import measure as measures
+from parentage.scoring.measures import penalised, sums
+from parentage.scoring.measures.measure import with_a_bit_in_front
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
@@ -207,13 +209,14 @@ def test_growing_finds_the_optimum_and_repeats(number: int) -> None:
 def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """The sweep of the empty sweep begins with a column of one state: it has all rows."""
     lengths: dict[int, int] = {}
-    sums = Swept.sums
+    counted = measures.sums_with_each
 
-    def noting(swept: Swept, sweeps: Members, f: Ints, row: Any = None) -> Ints:
+    def noting(swept: Encoded, sweeps: Members, f: Ints, row: Any = None) -> Ints:
         lengths[sweeps.shape[1]] = f.shape[1]
-        return sums(swept, sweeps, f, row)
+        return counted(swept, sweeps, f, row)
 
-    monkeypatch.setattr(Swept, "sums", noting)
+    for module in (penalised, sums):
+        monkeypatch.setattr(module, "sums_with_each", noting)
     table = random_table(2, 5, 60, 60)
     rows = table.n_rows
     prepared = prepare_search(table, Scoring(score=name))

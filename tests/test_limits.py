@@ -31,8 +31,7 @@ from parentage.scoring.candidates import cut_short_text, score, search_table, wh
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.overview import _complete_to
 from parentage.scoring.search import levels
-from parentage.scoring.search.forecast import UpTo, seconds_for
-from parentage.scoring.search.levels import search
+from parentage.scoring.search.forecast import Forecast, seconds_for
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
@@ -108,13 +107,15 @@ def test_compiling_is_not_booked_as_scoring_or_solving(monkeypatch: pytest.Monke
         compiling.begins(cached=True)
         time.sleep(0.5)
 
-    def compiled_first(*arguments: object, **options: object) -> object:
+    run = levels.LevelSearch.run
+
+    def compiled_first(search: levels.LevelSearch) -> object:
         compiling.timed(compile_slowly)
-        return search(*arguments, **options)  # type: ignore[arg-type]  # passed on as they come
+        return run(search)
 
     table = datasets.chest_clinic(100)
     learn(table, threads=1)
-    monkeypatch.setattr(candidates, "search", compiled_first)
+    monkeypatch.setattr(levels.LevelSearch, "run", compiled_first)
     before = compiling.seconds
     found = learn(table, threads=1, time_limit=0.4)
     assert compiling.seconds - before >= 0.5
@@ -298,7 +299,11 @@ def test_info_speaks_of_completion(tmp_path: Path) -> None:
 
 
 def test_info_says_what_ends_complete_lists() -> None:
-    rows = [UpTo(1, 10, 1.0, 10), UpTo(2, 100, 2.0, 100), UpTo(3, 10**6, 1e6, 10**9)]
+    takes = [(10, 1.0, 10), (100, 2.0, 100), (10**6, 1e6, 10**9)]
+    rows = [
+        Forecast(sets, "counted", sets, seconds, memory, (1,) * (parents + 1))
+        for parents, (sets, seconds, memory) in enumerate(takes, 1)
+    ]
     assert _complete_to(rows, 10**12) == (2, "time")
     assert _complete_to(rows, 10**6) == (2, "memory")
     assert _complete_to(rows, 10**12, 50) == (1, "sets")
@@ -373,7 +378,6 @@ def test_swapped_arguments_of_check(tmp_path: Path) -> None:
 
 def test_a_size_that_no_machine_has_is_said_so() -> None:
     from parentage.cli.info import _forecast_text
-    from parentage.scoring.search.forecast import Forecast
 
     said = _forecast_text(Forecast(10**9, "at most", 10**9, 1e9, 834 * 10**12))
     assert said.endswith("834 TB of memory: far beyond any machine.")

@@ -26,7 +26,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode as entropy
 from parentage.scoring.encoding import rows as merging
 from parentage.scoring.formats import read_lists, write_lists
-from parentage.scoring.measures.measure import Swept
+from parentage.scoring.measures.measure import behind_one_state, sums_with_each
 from strategies import each
 from test_rows import NAMES, SETTINGS, as_parquet, mixed_frame, repeated, what_comes
 from tuned import tune
@@ -211,12 +211,12 @@ def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.Mon
 
 def test_stems_grow_from_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     table = repeated(np.random.default_rng(4), 6, 80, 3000)
-    plain = Swept(entropy.encode(table, "bic"))
+    plain = behind_one_state(entropy.encode(table, "bic"))
     tune(monkeypatch, entropy, many_rows=0)
-    bits = Swept(entropy.encode(table, "bic"))
-    f = plain.encoded.grid.f[None, :]
+    bits = behind_one_state(entropy.encode(table, "bic"))
+    f = plain.grid.f[None, :]
     for stems in (np.array([[0, 2], [1, 3]], np.uint16), np.array([[1]], np.uint16)):
-        assert (bits.sums(stems, f) == plain.sums(stems, f)).all()
+        assert (sums_with_each(bits, stems, f) == sums_with_each(plain, stems, f)).all()
 
 
 @pytest.mark.parametrize("name", NAMES)

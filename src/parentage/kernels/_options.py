@@ -91,6 +91,8 @@ class Kernel:
     wraps
         Whether its arithmetic is meant to be modulo 2^64, as that of hash functions is; NumPy warns
         of any other overflow.
+    make
+        Builds what Numba compiles a call to, for an instruction; None: Numba compiles the function.
     """
 
     __name__: str
@@ -101,10 +103,11 @@ class Kernel:
         options: dict[str, Any],
         work: Callable[..., float] | None = None,
         wraps: bool = False,
+        make: Callable[[], Any] | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         self.py_func, self.options, self.work = function, options, work
-        self._wraps = wraps
+        self._wraps, self._make = wraps, make or self._compile
         self._numpy: Callable[..., Any] | None = None
         self._plain: Callable[..., Any] | None = None
         self._dispatcher: Any = None
@@ -156,35 +159,22 @@ class Kernel:
 
     @property
     def compiled(self) -> Any:
-        """Numba's dispatcher."""
-        with _linking:
-            if self._dispatcher is None:
-                own = linked(self.py_func, lambda kernel: kernel.compiled)
-                self._dispatcher = make_dispatcher(own, self.options)
-        return self._dispatcher
-
-
-class Intrinsic(Kernel):
-    """An instruction: what Numba makes of it is built by ``make``, on first use."""
-
-    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
-        super().__init__(function, {}, None)
-        self._make = make
-
-    @property
-    def compiled(self) -> Any:
-        """What Numba compiles a call to."""
+        """Numba's dispatcher, or what else it compiles a call to; made on first use."""
         with _linking:
             if self._dispatcher is None:
                 self._dispatcher = self._make()
         return self._dispatcher
+
+    def _compile(self) -> Any:
+        own = linked(self.py_func, lambda kernel: kernel.compiled)
+        return make_dispatcher(own, self.options)
 
 
 class Hook(Kernel):
     """A part of kernels whose code depends on the type of its argument ``terms``."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, {}, None)
+        super().__init__(function, {}, make=self._overload)
         self._at = list(inspect.signature(function).parameters).index("terms")
         self._codes: dict[type, Callable[..., Any]] = {}
         self._by_numpy: dict[type, Callable[..., Any]] = {}
@@ -216,26 +206,22 @@ class Hook(Kernel):
         kind = type(args[self._at])
         return (self._by_numpy.get(kind) or plainly(self._codes[kind]))(*args)
 
-    @property
-    def compiled(self) -> Any:
-        """A function that stands for the code: Numba sees the type of the terms and takes it.
+    def _overload(self) -> Any:
+        """Return a function that stands for the code: Numba takes the one for the type of the terms.
 
         LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
         """
-        with _linking:
-            if self._dispatcher is None:
-                from numba.extending import overload
+        from numba.extending import overload
 
-                def choose(*types_: Any) -> Callable[..., Any] | None:
-                    kind: Any = getattr(types_[self._at], "instance_class", None)
-                    code = self._codes.get(kind)
-                    return code and linked(code, lambda kernel: kernel.compiled)
+        def choose(*types_: Any) -> Callable[..., Any] | None:
+            kind: Any = getattr(types_[self._at], "instance_class", None)
+            code = self._codes.get(kind)
+            return code and linked(code, lambda kernel: kernel.compiled)
 
-                choose.__signature__ = inspect.signature(self.py_func)  # type: ignore[attr-defined]  # Numba asks
-                options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
-                overload(self.py_func, jit_options=options)(choose)
-                self._dispatcher = self.py_func
-        return self._dispatcher
+        choose.__signature__ = inspect.signature(self.py_func)  # type: ignore[attr-defined]  # Numba asks
+        options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
+        overload(self.py_func, jit_options=options)(choose)
+        return self.py_func
 
 
 @functools.cache

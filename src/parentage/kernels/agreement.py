@@ -16,8 +16,11 @@ from parentage.kernels.bits import U, popcount
 SMALL = 6  # groups of at most this many rows are counted by the subsets of rows that agree
 
 
-class Subsets(NamedTuple):
-    """The subsets T of rows within small groups, one size after the other."""
+class Agreements(NamedTuple):
+    """The subsets T of rows within small groups, and on which variables the rows of each agree.
+
+    T of one size follow each other, and in ``agree`` fill whole words.
+    """
 
     n_subsets: npt.NDArray[np.int64]
     """``[size]``: how many there are."""
@@ -25,11 +28,6 @@ class Subsets(NamedTuple):
     """``[T, block]``: the states that all rows of T share; for one size at a time."""
     numbers: npt.NDArray[np.uint32]
     """``[T]``: 0, 1, 2 …, the rows of ``common`` when they are packed."""
-
-
-class Agreements(NamedTuple):
-    """On which variables the rows of a subset T agree; T of one size fill whole words."""
-
     weight: npt.NDArray[np.int64]
     """``[row, size]``: what T counts for each f, see :func:`newton_weights`."""
     start: npt.NDArray[np.int64]
@@ -45,16 +43,16 @@ class Agreements(NamedTuple):
 
 
 @njit(**INLINE)
-def room_for_subsets(f, n_rows, row_words):
-    """Return :class:`Subsets` and :class:`Agreements` of nothing; a row is ``row_words`` words."""
+def room_for_agreements(f, n_rows, row_words):
+    """Return :class:`Agreements` of nothing; a row is ``row_words`` words."""
     small = min(SMALL, n_rows)
     weight = np.empty((len(f), small + 1), np.int64)
     for row in range(len(f)):
         newton_weights(f[row], small, weight[row])
-    subsets = Subsets(
-        np.empty(small + 2, np.int64), np.empty((1, row_words), np.uint64), np.zeros(1, np.uint32)
-    )
-    agreements = Agreements(
+    return Agreements(
+        np.empty(small + 2, np.int64),
+        np.empty((1, row_words), np.uint64),
+        np.zeros(1, np.uint32),
         weight,
         np.empty(small + 2, np.int64),
         np.empty(1, np.uint64),
@@ -62,28 +60,20 @@ def room_for_subsets(f, n_rows, row_words):
         np.empty(1, np.int64),
         np.empty(1, np.uint64),
     )
-    return subsets, agreements
 
 
 @njit(**INLINE)
-def more_subsets(subsets, most):
-    """Return the subsets with room for ``most`` of one size."""
-    n_subsets, common, numbers = subsets
+def more_agreements(agreements, most, breadth, spare):
+    """Set where each size starts; return the agreements with room for ``most`` T of one size.
+
+    ``spare`` columns behind the last of ``breadth`` are swept over.
+    """
+    n_subsets, common, numbers, weight, start, agree, one_start, one_word, one_mask = agreements
     if len(numbers) < most:
         common = np.empty((2 * most, common.shape[1]), np.uint64)
         numbers = np.empty(2 * most, np.uint32)
         for k in range(2 * most):
             numbers[k] = k
-    return Subsets(n_subsets, common, numbers)
-
-
-@njit(**INLINE)
-def more_agreements(agreements, n_subsets, breadth, spare):
-    """Set where each size starts; return the agreements with room for so many subsets.
-
-    ``spare`` columns behind the last are swept over.
-    """
-    weight, start, agree, one_start, one_word, one_mask = agreements
     words = np.int64(0)
     sizes = weight.shape[1]
     for t in range(2, sizes):
@@ -95,7 +85,9 @@ def more_agreements(agreements, n_subsets, breadth, spare):
     if len(one_word) < words:
         one_word = np.empty(2 * words, np.int64)
         one_mask = np.empty(2 * words, np.uint64)
-    return Agreements(weight, start, agree, one_start, one_word, one_mask)
+    return Agreements(
+        n_subsets, common, numbers, weight, start, agree, one_start, one_word, one_mask
+    )
 
 
 @njit(**JIT)
@@ -190,7 +182,8 @@ def agree_on_variables(t, matrix, behind, column, arity, agreements):
 @njit(**JIT)
 def words_below_one(one, breadth, agreements):
     """List the words with subsets that agree on the variable at ``one`` (−1: on any)."""
-    _, start, agree, one_start, one_word, one_mask = agreements
+    start, agree, one_start = agreements.start, agreements.agree, agreements.one_start
+    one_word, one_mask = agreements.one_word, agreements.one_mask
     end = 0
     sizes = len(one_start) - 1
     for t in range(2, sizes):
@@ -210,8 +203,8 @@ def sum_over_agreements(q, p0, p1, row, agreements, sums, counts, extra):
 
     ``extra[p]``, if it has room, becomes the same with weights +1 for even |T| and −1 for odd.
     """
-    weights, _, agree, one_start, one_word, one_mask = agreements
-    weight = weights[row]
+    agree, one_start, one_word = agreements.agree, agreements.one_start, agreements.one_word
+    one_mask, weight = agreements.one_mask, agreements.weight[row]
     u0 = U(p0)
     u1 = U(p1)
     for p in range(u0, u1):

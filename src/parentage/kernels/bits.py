@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from parentage.kernels._options import INLINE, JIT, Intrinsic, njit
+from parentage.kernels._options import INLINE, JIT, Kernel, njit
 
 U = np.uint64
 
@@ -30,7 +30,7 @@ def _popcount(x):
     return U(int(x).bit_count())
 
 
-popcount = Intrinsic(_popcount, _one_instruction)
+popcount = Kernel(_popcount, {}, make=_one_instruction)
 
 
 @njit(**INLINE)

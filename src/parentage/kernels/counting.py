@@ -43,8 +43,7 @@ Arrays that come from outside
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
-behind it, :class:`~parentage.kernels.cells.Cells` of stem + one and :class:`Sweep` over the pairs
-for large groups, :class:`~parentage.kernels.agreement.Subsets` and
+behind it, :class:`Cells` of stem + one and :class:`Sweep` over the pairs for large groups,
 :class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the
 top.
 
@@ -65,19 +64,11 @@ from parentage.kernels.agreement import (
     count_subsets,
     intersect_subsets,
     more_agreements,
-    more_subsets,
-    room_for_subsets,
+    room_for_agreements,
     sum_over_agreements,
     words_below_one,
 )
 from parentage.kernels.bits import U, popcount
-from parentage.kernels.cells import (
-    cell_totals,
-    cells_of_groups,
-    cells_of_one,
-    more_totals,
-    room_for_cells,
-)
 from parentage.kernels.packing import (
     BitMatrix,
     Groups,
@@ -117,6 +108,106 @@ class Sweep(NamedTuple):
     """``[column]``: scratch."""
     extra: npt.NDArray[np.uint64]
     """``[column]``: Σ (rows − 1) where there are rows; empty if it is not asked for."""
+
+
+class Cells(NamedTuple):
+    """The cells of stem + one: cell ``c`` is ``start[c] … start[c + 1] − 1`` of word and mask."""
+
+    word: npt.NDArray[np.int64]
+    """``[k]``: a word of the bit matrix, times its stride."""
+    mask: npt.NDArray[np.uint64]
+    """``[k]``: the rows of the cell in it."""
+    shift: npt.NDArray[np.uint8]
+    """``[k]``: a row stands for 2^shift equal ones; falling within a cell."""
+    start: npt.NDArray[np.int64]
+    """``[cell]``."""
+    total: npt.NDArray[np.uint64]
+    """``[cell * stride + column]``: rows of the cell in a column, where it has many words."""
+
+
+@njit(**INLINE)
+def room_for_cells(most_words, most_groups):
+    """Return :class:`Cells` without any."""
+    return Cells(
+        np.empty(most_words, np.int64),
+        np.empty(most_words, np.uint64),
+        np.empty(most_words, np.uint8),
+        np.empty(most_groups, np.int64),
+        np.empty(1, np.uint64),
+    )
+
+
+@njit(**INLINE)
+def more_totals(cells, room):
+    """Return the cells with room for so many totals."""
+    word, mask, shift, start, total = cells
+    if len(total) < room:
+        total = np.empty(2 * room, np.uint64)
+    return Cells(word, mask, shift, start, total)
+
+
+@njit(**INLINE)
+def cells_of_groups(n_groups, matrix, cells):
+    """Take the groups themselves as cells (sets of two have no *one*)."""
+    word_start, stride = matrix.word_start, matrix.stride
+    for word in range(word_start[n_groups]):
+        cells.word[word] = word * stride
+        cells.mask[word] = ~U(0)
+        cells.shift[word] = matrix.shift[word]
+    for g in range(n_groups + 1):
+        cells.start[g] = word_start[g]
+    return n_groups
+
+
+@njit(**JIT)
+def cells_of_one(first_column, arity, n_groups, matrix, cells):
+    """Split the groups by the states of one variable into cells; cells of one row are dropped."""
+    bits, word_start, shift, stride = matrix
+    cell_word, cell_mask, cell_shift, cell_start, _ = cells
+    n_cells = 0
+    end = 0
+    cell_start[0] = 0
+    for g in range(n_groups):
+        for v in range(arity):
+            begin = end
+            n_rows = U(0)
+            for word in range(word_start[g], word_start[g + 1]):
+                mask = bits[word * stride + first_column + v]
+                if mask != U(0):
+                    cell_word[end] = word * stride
+                    cell_mask[end] = mask
+                    cell_shift[end] = shift[word]
+                    end += 1
+                    n_rows += popcount(mask) << U(shift[word])
+            if n_rows < U(2):
+                end = begin
+            else:
+                n_cells += 1
+                cell_start[n_cells] = end
+    return n_cells
+
+
+@njit(**JIT)
+def cell_totals(c0, n_cells, matrix, cells):
+    """Count ``cells.total`` from column c0 on, where a cell has many words."""
+    bits, _, _, stride = matrix
+    cell_word, cell_mask, cell_shift, cell_start, total = cells
+    u0 = U(c0)
+    u1 = U(stride)
+    for cell in range(n_cells):
+        k0 = cell_start[cell]
+        k1 = cell_start[cell + 1]
+        if k1 - k0 == 1:
+            continue
+        base = U(cell * stride)
+        for c in range(u0, u1):
+            total[base + c] = U(0)
+        for k in range(k0, k1):
+            word = U(cell_word[k])
+            mask = cell_mask[k]
+            shift = U(cell_shift[k])
+            for c in range(u0, u1):
+                total[base + c] += popcount(bits[word + c] & mask) << shift
 
 
 @njit(**INLINE)
@@ -243,7 +334,7 @@ def sweep_of(block, i, last, column, arity):
 
 @njit(**INLINE)
 def find_agreements(
-    groups, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
+    groups, blocks, behind, columns, arity, row_bits, matrix, agreements
 ):  # fmt: skip
     """Find out on which variables behind the stem the subsets of small groups agree.
 
@@ -252,11 +343,11 @@ def find_agreements(
     small = agreements.weight.shape[1] - 1
     ends, height, once = np.zeros(2, np.uint32), np.zeros(1, np.int64), groups.repeats[:0]
     for t in range(2, small + 1):
-        if subsets.n_subsets[t] > 0:
-            intersect_subsets(groups, small, t, blocks, row_bits, subsets.common)
-            ends[1] = height[0] = subsets.n_subsets[t]
-            all_of_size = Groups(subsets.numbers, ends, height, once)
-            pack(all_of_size, np.int64(0), blocks, columns.pick, subsets.common, matrix)
+        if agreements.n_subsets[t] > 0:
+            intersect_subsets(groups, small, t, blocks, row_bits, agreements.common)
+            ends[1] = height[0] = agreements.n_subsets[t]
+            all_of_size = Groups(agreements.numbers, ends, height, once)
+            pack(all_of_size, np.int64(0), blocks, columns.pick, agreements.common, matrix)
             agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
 
 
@@ -369,7 +460,7 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     bits, shift = np.empty(1, np.uint64), np.empty(1, np.uint8)
     word_start, heights = np.empty(most_groups + 1, np.int64), np.empty(most_groups, np.int64)
     cells = room_for_cells(most_words, most_groups)
-    subsets, agreements = room_for_subsets(f, total, row_bits.shape[1])
+    agreements = room_for_agreements(f, total, row_bits.shape[1])
     small = agreements.weight.shape[1] - 1
     sweep = Sweep(
         np.empty(width, np.int64),
@@ -396,18 +487,15 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
         blocks, behind = columns.blocks[:n_blocks], columns.behind[:breadth]
         stride = whole_lanes(n_columns)
         # small groups first: their bit matrix is only a step towards the agreements
-        most = count_subsets(groups.heights, small, subsets.n_subsets)
-        subsets = more_subsets(subsets, most)
-        agreements = more_agreements(agreements, subsets.n_subsets, breadth, LANES)
+        most = count_subsets(groups.heights, small, agreements.n_subsets)
+        agreements = more_agreements(agreements, most, breadth, LANES)
         words = max(count_words(groups, small), (most + 63) >> 6)
         if len(bits) < words * stride + 64:
             bits = np.empty(2 * (words * stride + 64), np.uint64)
         if len(shift) < words:
             shift = np.empty(2 * words, np.uint8)
         matrix = BitMatrix(bits, word_start, shift, stride)
-        find_agreements(
-            groups, blocks, behind, columns, arity, row_bits, matrix, subsets, agreements
-        )
+        find_agreements(groups, blocks, behind, columns, arity, row_bits, matrix, agreements)
         n_large = pack(groups, small, blocks, columns.pick, row_bits, matrix)
         cells = count_behind_stem(
             block, i, end, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep

@@ -139,7 +139,7 @@ def judge_families(alive, join, level, facts, terms):
     else the first in the order that fires. Returns the children that stay alive.
     """
     variables, subset, q, out = join
-    best, subsets, G = level.best, level.subsets, level.columns.G
+    best, subsets, G = level.best, level.subsets, level.columns.value
     arity, single, residual, G_below = terms.arity, terms.single, terms.residual, terms.G_below
     rules, slack, unit, cap = facts.rules, facts.slack, terms.unit, terms.cap
     m = len(variables)

@@ -48,7 +48,15 @@ class Level(NamedTuple):
     best: npt.NDArray[np.int64]
     """``[set, child]``: Bin, or DEAD + rule."""
     columns: Any
-    """What the measure counts of a set: a named tuple of arrays ``[set, …]``."""
+    """What the measure counts of a set: a named tuple of arrays ``[set, …]``, mostly
+    :class:`Counted`."""
+
+
+class Counted(NamedTuple):
+    """What is counted of the sets of a level where that is one number."""
+
+    value: npt.NDArray[np.int64]
+    """``[set]``: G; with missing values, the rows in which all members are observed."""
 
 
 class Siblings(NamedTuple):

@@ -28,13 +28,6 @@ from parentage.kernels.judging import (
 from parentage.kernels.levels import lists_beside, local_scores, move_set
 
 
-class Likelihoods(NamedTuple):
-    """What is counted of the sets of a level."""
-
-    G: npt.NDArray[np.int64]
-    """``[set]``."""
-
-
 class LikelihoodTerms(NamedTuple):
     """What rules and scores need to know of the data, in fixed point."""
 
@@ -126,7 +119,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     children, tails, live = siblings
-    members, subsets, best, G = level.members, level.subsets, level.best, level.columns.G
+    members, subsets, best, G = level.members, level.subsets, level.best, level.columns.value
     arity, residual = terms.arity, terms.residual
     closed, unit, cap = terms.closed, terms.unit, terms.cap
     forbidden, capped, rules, slack = facts.forbidden, facts.capped, facts.rules, facts.slack
@@ -178,7 +171,13 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
 
 @local_scores.for_terms(LikelihoodTerms)
 def _local_scores(new, below, terms, scores):
-    members, subsets, best, G, G_below = new.members, new.subsets, new.best, new.columns.G, below.G
+    members, subsets, best, G, G_below = (
+        new.members,
+        new.subsets,
+        new.best,
+        new.columns.value,
+        below.value,
+    )
     arity, unit, cap = terms.arity, terms.unit, terms.cap
     n_sets, s = members.shape
     states = np.empty(s, np.int64)
@@ -201,7 +200,7 @@ def leave_ended(new, G_below, slack, terms):
     front.
     """
     members, subsets, best, columns = new
-    G, arity, residual = columns.G, terms.arity, terms.residual
+    G, arity, residual = columns.value, terms.arity, terms.residual
     unit, cap, fewest = terms.unit, terms.cap, terms.fewest
     n_sets, s = members.shape
     states = np.empty(s, np.int64)
@@ -241,9 +240,9 @@ def _leave_ended(new, G_below, slack, terms):
     h = terms.residual[members]
     best[(best < DEAD) & (best >= slack - most_paid - h)] = DEAD + THM1P
     paid = terms.unit * np.minimum(parameters * (terms.fewest - 1), terms.cap)
-    unexplained = G_below[subsets] - columns.G[:, None] - h
+    unexplained = G_below[subsets] - columns.value[:, None] - h
     stay = (best < DEAD).any(axis=1) | (paid < unexplained + slack).all(axis=1)
     left = np.count_nonzero(stay)
-    for array in (members, subsets, best, columns.G):
+    for array in (members, subsets, best, columns.value):
         array[:left] = array[stay]
     return left

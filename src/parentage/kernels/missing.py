@@ -37,13 +37,6 @@ from parentage.kernels.levels import (
 MISSING = 65_535
 
 
-class CompleteRows(NamedTuple):
-    """What is counted of the sets of a level."""
-
-    rows: npt.NDArray[np.int64]
-    """``[set]``: rows in which all members are observed."""
-
-
 class MissingTerms(NamedTuple):
     """What judging and scoring need to know of the data, in fixed point."""
 
@@ -283,7 +276,7 @@ def bound_of(rules, x, most_rows, q, terms):
 
 @rule_out.for_terms(MissingTerms)
 def _rule_out(end, new, level, facts, terms, known):
-    members, subsets, best, rows = new.members, new.subsets, new.best, level.columns.rows
+    members, subsets, best, rows = new.members, new.subsets, new.best, level.columns.value
     arity, cap, rules, slack = terms.arity, terms.cap, facts.rules, facts.slack
     m = members.shape[1]
     states = np.empty(m, np.int64)
@@ -314,7 +307,7 @@ def _note_set(to, known, columns, terms):
 
 @local_scores.for_terms(MissingTerms)
 def _local_scores(new, below, terms, scores):
-    members, best, rows = new.members, new.best, new.columns.rows
+    members, best, rows = new.members, new.best, new.columns.value
     arity, unit, cap, left = terms.arity, terms.unit, terms.cap, terms.left
     n_rows = np.int64(terms.n_rows)
     n_sets, s = members.shape

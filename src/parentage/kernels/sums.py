@@ -44,7 +44,7 @@ class Sums(NamedTuple):
 
 
 class SumTerms(NamedTuple):
-    """What judging and scoring need to know of the data, in fixed point.
+    """What counting, judging and scoring need to know of the data, in fixed point.
 
     Rows are those of the level that is joined; *above* and *below* are the sizes next to it.
     """
@@ -79,6 +79,14 @@ class SumTerms(NamedTuple):
     """``[set below]``."""
     rho_below: npt.NDArray[np.int64]
     """``[row below]``."""
+    functions: npt.NDArray[np.int64]
+    """``[row above or one, count]``: f, for counting the new sets."""
+    minus_functions: npt.NDArray[np.int64]
+    """``[column of minus, count]``: m; no column where it is f, or where nothing is stored."""
+    rho_above: npt.NDArray[np.int64]
+    """``[row above]``."""
+    counts_cells: bool
+    """Whether the joint states of the new sets that occur are counted."""
 
 
 @njit(**INLINE)

@@ -631,7 +631,7 @@ def completed_rows(
     row: each down, and what is left to those that lost most.
     """
     from parentage.kernels.completing import complete_rows
-    from parentage.kernels.merging import merge_rows
+    from parentage.kernels.labels import merge_rows
     from parentage.scoring.encoding.rows import layout_of
 
     layout = layout_of(expected.structure.sizes)

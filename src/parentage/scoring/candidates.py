@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,9 +25,9 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.rules import ORDER
 from parentage.scoring.scores import parse_score
 from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels
-from parentage.scoring.search.levels import search
+from parentage.scoring.search.levels import LevelSearch
 from parentage.scoring.search.plan import encode_plans, prepare_search
-from parentage.scoring.search.state import Kept, LevelStore
+from parentage.scoring.search.state import Kept, SearchState
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import TUNING
 from parentage.work.checkpoint import TABLE
@@ -208,8 +208,8 @@ def search_table(
 ) -> Searched:
     """Search a table in ``part`` of the time that is left when it is encoded.
 
-    ``up_to`` and ``foresee`` are those of :func:`parentage.scoring.search.levels.search`. ``pause``
-    is called once, before the first level that takes long, with what was found by then.
+    ``up_to`` and ``foresee`` are those of :class:`parentage.scoring.search.levels.LevelSearch`.
+    ``pause`` is called once, before the first level that takes long, with what was found by then.
     """
     began = now()
     stop, workers, checkpoint = context.stop, context.pool, context.checkpoint
@@ -232,22 +232,15 @@ def search_table(
     def paused(so_far: Outcome) -> None:
         """Search what other plans have up to the same number of parents, and hand all of it on."""
         later = plans[len(outcomes) + 1 :]
-        others = (search(plan, own, up_to=so_far.complete_to) for plan in later)
+        up_to = so_far.complete_to
+        others = (LevelSearch(plan, own, up_to=up_to).run() for plan in later)
         waiting.pop()(Searched(prepared, plans, (*outcomes, so_far, *others), began))
 
     for number, plan in enumerate(plans):
         slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
-        with contextlib.closing(LevelStore(slot, context.exchange, most)) as store:
-            found = search(
-                plan,
-                own,
-                up_to=up_to,
-                foresee=foresee,
-                store=store,
-                first=first,
-                moment=moment,
-                pause=paused if waiting else None,
-            )
+        with contextlib.closing(SearchState(slot, context.exchange, most)) as state:
+            pausing = paused if waiting else None
+            found = LevelSearch(plan, own, state, up_to, foresee, first, moment, pausing).run()
         outcomes.append(found)
     return Searched(prepared, plans, tuple(outcomes), began)
 
@@ -364,88 +357,60 @@ def _beyond(searched: Searched) -> tuple[float | None, ...]:
     return tuple(bounds)
 
 
-class Found(NamedTuple):
-    """Kept families in the table's indices: children, sizes, parents (rising), scores in nats."""
-
-    children: Ints
-    sizes: Ints
-    parents: Ints
-    scores: npt.NDArray[np.float64]
-
-
-def _in_table_order(plan: SearchPlan, outcome: Outcome) -> Found:
-    """Translate kept families back, with the context's variables as parents."""
-    encoded, context = plan.encoded, plan.context
-    none = np.empty(0, np.int64)
-    pieces = [Found(none, none, none, np.empty(0))]
-    for part in outcome.kept:
-        count, size = part.parents.shape
-        extra = np.tile(np.array(context, np.int64), (count, 1))
-        parents = np.sort(np.hstack([encoded.order[part.parents], extra]), axis=1)
-        pieces.append(
-            Found(
-                encoded.order[part.children],
-                np.full(count, size + len(context), np.int64),
-                parents.ravel(),
-                encoded.grid.to_float(part.scores),
-            )
-        )
-    return _join(pieces)
-
-
-def _with_prior(prepared: Preparation, found: Found) -> Found:
-    """Add the log prior to the scores."""
-    if not prepared.prior:
-        return found
-    row = np.repeat(np.arange(len(found.scores)), found.sizes)
-    added = prepared.log_odds[found.children[row], found.parents]
-    return found._replace(scores=found.scores + np.bincount(row, added, len(found.scores)))
-
-
-def _beating_subsets(searched: Searched, found: Found) -> Found:
-    """Keep what beats its subsets: under a prior (Proposition 3), and of families that grew.
-
-    Those were compared with the sets of one parent less that were known when they were found.
-    """
-    scores, prepared = found.scores, searched.prepared
-    best = best_subsets(prepared.table.n_variables, *found)
-    tolerance = _tolerance(searched)
-    if prepared.width is not None:
-        keep = scores >= best - prepared.width * prepared.unit - tolerance
-    elif prepared.prior:
-        keep = scores > best + tolerance
-    else:  # those of complete lists were compared with the tolerance, on the grid
-        keep = scores > best
-    return Found(
-        found.children[keep], found.sizes[keep], found.parents[np.repeat(keep, found.sizes)],
-        scores[keep],
-    )  # fmt: skip
-
-
-def _join(pieces: list[Found]) -> Found:
-    return Found(
-        np.concatenate([piece.children for piece in pieces]),
-        np.concatenate([piece.sizes for piece in pieces]),
-        np.concatenate([piece.parents for piece in pieces]),
-        np.concatenate([piece.scores for piece in pieces]),
-    )
-
-
 def _assemble(searched: Searched) -> CandidateLists:
-    """Put kept families into lists; a constant has the empty set alone, with score 0."""
+    """Put kept families into lists; a constant has the empty set alone, with score 0.
+
+    Families are translated to the table's indices, with the context's variables as parents.
+    """
     prepared, outcomes = searched.prepared, searched.outcomes
     table = prepared.table
     constants = np.array([table.index(name) for name in table.constant], np.int64)
-    empty = np.empty(0, np.int64)
-    constant = Found(constants, np.zeros_like(constants), empty, np.zeros(len(constants)))
-    found = [_in_table_order(*pair) for pair in zip(searched.plans, outcomes, strict=True)]
-    whole = _with_prior(prepared, _join([constant, *found]))
-    if prepared.prior or any(outcome.explored for outcome in outcomes):
-        whole = _beating_subsets(searched, whole)
-    starts = np.concatenate([[0], np.cumsum(whole.sizes)])
-    return CandidateLists.from_arrays(
-        table.names, whole.children, starts, whole.parents, whole.scores / prepared.unit
+    pieces = [(constants, np.zeros_like(constants), constants[:0], np.zeros(len(constants)))]
+    for plan, outcome in zip(searched.plans, outcomes, strict=True):
+        order, grid = plan.encoded.order, plan.encoded.grid
+        for part in outcome.kept:
+            owners, count = order[part.children], len(part.children)
+            required = np.tile(np.array(plan.context, np.int64), (count, 1))
+            members = np.sort(np.hstack([order[part.parents], required]), axis=1)
+            own = grid.to_float(part.scores) + _log_prior(prepared, owners, members)
+            sizes = np.full(count, members.shape[1], np.int64)
+            pieces.append((owners, sizes, members.ravel(), own))
+    children, sizes, parents, scores = (
+        np.concatenate([piece[0] for piece in pieces]),
+        np.concatenate([piece[1] for piece in pieces]),
+        np.concatenate([piece[2] for piece in pieces]),
+        np.concatenate([piece[3] for piece in pieces]),
     )
+    if prepared.prior or any(outcome.explored for outcome in outcomes):
+        best = best_subsets(table.n_variables, children, sizes, parents, scores)
+        keep = _beats_subsets(searched, scores, best)
+        parents = parents[np.repeat(keep, sizes)]
+        children, sizes, scores = children[keep], sizes[keep], scores[keep]
+    starts = np.concatenate([[0], np.cumsum(sizes)])
+    return CandidateLists.from_arrays(
+        table.names, children, starts, parents, scores / prepared.unit
+    )
+
+
+def _log_prior(prepared: Preparation, children: Ints, parents: Ints) -> Floats:
+    """Return what the prior adds to families of one size; 0 without a prior."""
+    added = np.zeros(len(children))
+    for column in parents.T if prepared.prior else ():
+        added += prepared.log_odds[children, column]
+    return added
+
+
+def _beats_subsets(searched: Searched, scores: Floats, best: Floats) -> npt.NDArray[np.bool_]:
+    """Whether families beat their subsets: under a prior (Proposition 3), or found by expansion.
+
+    Those were compared with the sets of one parent less that were known when they were found.
+    """
+    prepared, tolerance = searched.prepared, _tolerance(searched)
+    if prepared.width is not None:
+        return scores >= best - prepared.width * prepared.unit - tolerance
+    if prepared.prior:
+        return scores > best + tolerance
+    return scores > best  # those of complete lists were compared with the tolerance, on the grid
 
 
 def best_subsets(n: int, children: Ints, sizes: Ints, parents: Ints, scores: Floats) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from parentage.data.table import Table
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
-from parentage.scoring.search.levels import ends_by_rules, price_of_join, search
+from parentage.scoring.search.levels import LevelSearch, ends_by_rules, price_of_join
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.scoring.tuning import TUNING
@@ -26,7 +26,7 @@ from parentage.work.context import Context, Running, available_cores
 from parentage.work.memory import memory_limit, used_memory
 
 if TYPE_CHECKING:
-    from parentage.scoring.search.forecast import Forecast, UpTo
+    from parentage.scoring.search.forecast import Forecast
     from parentage.scoring.search.plan import SearchPlan
 
 
@@ -69,7 +69,7 @@ class Overview:
     score: str
     ends_by_itself: bool
     """False if nothing known ends the search before there are too many sets to count."""
-    up_to: tuple[UpTo, ...] = ()
+    up_to: tuple[Forecast, ...] = ()
     """What complete lists of up to 1, 2, 3 … parents take."""
     complete_to: int | None = None
     """Up to how many parents ``learn`` lists everything without a time limit; None: all there are.
@@ -92,7 +92,10 @@ class Overview:
             "forecast": self.forecast.to_dict(),
             "score": self.score,
             "ends_by_itself": self.ends_by_itself,
-            "up_to": [asdict(row) for row in self.up_to],
+            "up_to": [
+                {name: getattr(row, name) for name in ("parents", "sets", "seconds", "memory")}
+                for row in self.up_to
+            ],
             "complete_to": self.complete_to,
             "not_grown": self.not_grown,
             "network_first": self.network_first,
@@ -164,7 +167,7 @@ def _room() -> int:
 
 
 def _complete_to(
-    rows: list[UpTo], room: int, most: int | None = None
+    rows: list[Forecast], room: int, most: int | None = None
 ) -> tuple[int | None, str | None]:
     """Return the last number of parents that learning lists, and what more would break.
 
@@ -190,20 +193,17 @@ def _complete_to(
 
 def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, int | None]]:
     """Entropy per row, Theorem 3 and Theorem 3″ by variable; zeros for a constant."""
-    encoded, grid, n = plan.encoded, plan.encoded.grid, table.n_rows
-    found: dict[str, tuple[float, int | None, int | None]]
-    known = plan.measure.entropies
+    encoded, measure, n = plan.encoded, plan.measure, table.n_rows
+    known = measure.entropies
     if known is None:
         return {name: (_entropy(table, v), None, None) for v, name in enumerate(table.names)}
-    unexplained = plan.h if plan.rules.needs_residuals else plan.measure.residuals(encoded, table)
-    entropies = [float(x) for x in grid.to_float(known)]
-    h = [float(x) for x in grid.to_float(unexplained)]
-    arity = [int(a) for a in encoded.arity]
-    third = r.theorem3(n, [e / n for e in entropies], arity)
-    second = r.theorem3_double_prime(entropies, h, arity, encoded.w)
+    h = plan.h if plan.rules.needs_residuals else measure.residuals(encoded, table)
+    caps = measure.caps(encoded, table, r.RuleSet(("thm3", "thm3pp")), h, 0.0)
+    found: dict[str, tuple[float, int | None, int | None]]
     found = dict.fromkeys(table.names, (0.0, 0, 0))
     for i, v in enumerate(encoded.order):
-        found[table.names[v]] = (entropies[i] / n, third[i], second[i])
+        entropy = float(encoded.grid.to_float(known[i])) / n
+        found[table.names[v]] = (entropy, int(caps["thm3"][i]), int(caps["thm3pp"][i]))
     return found
 
 
@@ -236,7 +236,7 @@ def _probe(plan: SearchPlan, known: Forecast, seconds: float) -> Forecast:
     _compile(plan)  # on first use, seconds that are none of the table's
     began = time.process_time()
     stop = Running(time_limit=seconds, memory=TUNING.probe_memory).stop()
-    outcome = search(plan, Context(stop, available_cores()))
+    outcome = LevelSearch(plan, Context(stop, available_cores())).run()
     return sharpen(known, plan, outcome, time.process_time() - began)
 
 
@@ -244,4 +244,4 @@ def _compile(plan: SearchPlan) -> None:
     """Have the kernels of such a search compiled, by a search of three variables."""
     columns = {"a": "0011" * 9, "b": "0011" * 9, "c": "0101" * 9}
     tiny = prepare_search(Table.from_columns(columns), Scoring(score=plan.score.name))
-    search(encode_plans(tiny)[0], Context(Running().stop()))
+    LevelSearch(encode_plans(tiny)[0], Context(Running().stop())).run()

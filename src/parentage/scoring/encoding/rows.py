@@ -2,7 +2,7 @@ r"""Rows with multiplicities: equal rows counted once, and expected counts as wh
 
 Between the table and its encoding. Every count is a sum over rows, so a row that occurs w times may
 be counted once with the weight w; all counts, and with them G, the scores and the rules, are the
-same whole numbers. The rows are looked at block by block (:mod:`parentage.kernels.merging`): what
+same whole numbers. The rows are looked at block by block (:mod:`parentage.kernels.labels`): what
 that needs besides the table is proportional to the distinct rows.
 
 It is done where it pays: when more than ``TUNING.worth_merging`` of the rows are distinct, merging
@@ -150,7 +150,7 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
 
     With a ``sieve``, those of a sample of one row in 2^sieve.
     """
-    from parentage.kernels.merging import enter_again, merge_block
+    from parentage.kernels.labels import enter_again, merge_block
 
     layout = layout_of(table.cardinalities)
     keys: npt.NDArray[np.uint64] = np.empty((0, layout.n_words), np.uint64)

@@ -18,7 +18,7 @@ import json
 import math
 from array import array
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 
 Ints = npt.NDArray[np.int64]
 Kind = Literal["unknown", "own", "twice", "repeated"]
+Contradiction = tuple[int, Kind, int]
+"""A set, what is wrong with it, and the set that it repeats (−1: none)."""
 
 
 class FamilyCollector:
@@ -121,40 +123,31 @@ class FamilyCollector:
         members = rising(known[np.asarray(self._parents)], starts, len(order))
         wrong = first_contradiction(child, starts, members)
         if wrong is not None:
-            raise ListsError(self._complaint(wrong, order, int(child[wrong.at])))
+            raise ListsError(self._complaint(wrong, order, int(child[wrong[0]])))
         return CandidateLists.from_arrays(
             order, child, starts, members, np.asarray(self._scores), account
         )
 
     def _complaint(self, wrong: Contradiction, names: Sequence[str], child: int) -> str:
         """Say what is wrong with a set, and where."""
-        place, owner = f"{self.unit} {self._places[wrong.at]}", names[child]
+        at, kind, first = wrong
+        place, owner = f"{self.unit} {self._places[at]}", names[child]
         spelled = list(self._named)
-        members = [
-            spelled[p] for p in self._parents[self._starts[wrong.at] : self._starts[wrong.at + 1]]
-        ]
-        if wrong.kind == "unknown":
+        members = [spelled[p] for p in self._parents[self._starts[at] : self._starts[at + 1]]]
+        if kind == "unknown":
             stranger = next(name for name in members if name not in self.children)
             return (
                 f"{place}: {owner!r} has the parent {stranger!r}, which is not a variable; "
                 f"{did_you_mean(stranger, names)}"
             )
-        if wrong.kind == "own":
+        if kind == "own":
             return f"{place}: {owner!r} is its own parent"
-        if wrong.kind == "twice":
+        if kind == "twice":
             return f"{place}: a parent of {owner!r} is named twice"
         return (
             f"{place}: the parent set {{{', '.join(members)}}} of {owner!r} is already in "
-            f"{self.unit} {self._places[wrong.first]}; keep one of them"
+            f"{self.unit} {self._places[first]}; keep one of them"
         )
-
-
-class Contradiction(NamedTuple):
-    """What is wrong with the set ``at``, and where the set is that it repeats."""
-
-    at: int
-    kind: Kind
-    first: int = -1
 
 
 def rising(members: Ints, starts: Ints, n: int) -> Ints:
@@ -177,9 +170,11 @@ def first_contradiction(child: Ints, starts: Ints, members: Ints) -> Contradicti
         "own": row[members == child[row]],
         "twice": row[repeat],
     }
-    found = [Contradiction(int(some[0]), kind) for kind, some in rows.items() if len(some)]
+    found: list[Contradiction] = [
+        (int(some[0]), kind, -1) for kind, some in rows.items() if len(some)
+    ]
     found += repeated_sets(child, starts, members)
-    return min(found, key=lambda one: one.at, default=None)
+    return min(found, key=lambda one: one[0], default=None)
 
 
 def repeated_sets(child: Ints, starts: Ints, members: Ints) -> list[Contradiction]:
@@ -201,7 +196,7 @@ def repeated_sets(child: Ints, starts: Ints, members: Ints) -> list[Contradictio
     for i in alike.tolist():
         first = first_of.setdefault((child[i], *members[starts[i] : starts[i + 1]].tolist()), i)
         if first != i:
-            found.append(Contradiction(i, "repeated", first))
+            found.append((i, "repeated", first))
     return found
 
 

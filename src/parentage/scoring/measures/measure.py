@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -27,24 +28,15 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Facts, Level, Siblings
+    from parentage.kernels.levels import Facts, Level
     from parentage.scoring.encoding.encode import Encoded, Encoding
     from parentage.scoring.rules import FamilyNumbers, RuleSet
+    from parentage.scoring.search.levels import LevelStep
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
 
     Members = npt.NDArray[np.uint16]
     Words = npt.NDArray[np.uint64]
-
-
-class Rung(NamedTuple):
-    """What the step from one level to the next needs to know; it is sent to workers."""
-
-    facts: Facts
-    terms: Any
-    """Of the measure, for the kernels."""
-    counting: Any
-    """What the measure needs for counting the new sets, besides the table."""
 
 
 class FamilyTerms(NamedTuple):
@@ -124,26 +116,27 @@ class Measure(ABC):
     def first(self) -> tuple[Level, Any]:
         """Return the single variables, and the columns of the empty set below them."""
 
-    @abstractmethod
     def columns_of(self, arrays: Sequence[Array]) -> Any:
         """Make columns of their arrays."""
+        from parentage.kernels.levels import Counted
 
-    @abstractmethod
+        return Counted(*arrays)
+
     def uncounted(self, sets: int) -> Any:
-        """Return columns for joined sets, before they are counted."""
+        """Return columns for joined sets, before they are counted: no room, counting makes it."""
+        del sets
+        return self.columns_of([np.empty(0, np.int64)])
 
     @abstractmethod
-    def terms(
-        self, level: Level, below: Any, store: bool, check: Callable[[], None]
-    ) -> tuple[Any, Any]:
-        """Return the terms of the step from a level, and what counting its new sets needs.
+    def terms(self, level: Level, below: Any, store: bool, check: Callable[[], None]) -> Any:
+        """Return the terms of the step from a level.
 
         ``below`` are the columns of the level below; ``store`` says whether the new level is needed
         for a further one. Looking through a level calls ``check``, which may end it.
         """
 
     @abstractmethod
-    def count(self, members: Members, uncounted: Any, rung: Rung) -> tuple[Any, Any]:
+    def count(self, members: Members, uncounted: Any, terms: Any) -> tuple[Any, Any]:
         """Count sets; return their columns, and the terms for scoring them."""
 
     @abstractmethod
@@ -162,12 +155,12 @@ class Measure(ABC):
         members, subsets, best, *columns = arrays
         return Level(members, subsets, best, self.columns_of(columns))
 
-    def stored(self, new: Level, below: Any, rung: Rung) -> Level:
+    def stored(self, new: Level, step: LevelStep) -> Level:
         """Return the sets of a new level that a further one may need; ``new`` may be changed.
 
-        It is counted and scored; ``below`` are the columns of the level below it.
+        It is counted and scored.
         """
-        del below, rung
+        del step
         return new
 
     def best_alone(self, first: Level) -> Ints:
@@ -177,21 +170,14 @@ class Measure(ABC):
         np.fill_diagonal(alone, first.best[:, 0])
         return alone
 
-    def rung(
-        self,
-        level: Level,
-        below: Any,
-        alone: Ints,
-        store: bool,
-        check: Callable[[], None],
-    ) -> Rung:
-        """Return what the step from a level needs to know."""
+    def facts(self, level: Level, alone: Ints) -> Facts:
+        """Return what the step from a level needs to know under every measure."""
         from parentage.kernels.levels import Facts
 
         plan, grid = self.plan, self.encoded.grid
         width = 0 if plan.width is None else grid.to_fixed(plan.width)
         forbidden = plan.forbidden if plan.forbidden.any() else np.zeros((0, 0), np.bool_)
-        facts = Facts(
+        return Facts(
             np.ascontiguousarray(forbidden),
             plan.capped(level.members.shape[1]),
             alone,
@@ -199,25 +185,19 @@ class Measure(ABC):
             grid.tolerance if plan.width is None else -width - grid.tolerance - 1,
             plan.rules.mask,
         )
-        return Rung(facts, *self.terms(level, below, store, check))
 
     def join(
-        self,
-        span: tuple[np.int64, np.int64],
-        siblings: Siblings,
-        level: Level,
-        rung: Rung,
-        room: Level,
-        tally: Ints,
+        self, span: tuple[np.int64, np.int64], step: LevelStep, room: Level, tally: Ints
     ) -> int:
         """Join a run of sets into ``room`` and judge their families; return how many are left."""
         from parentage.kernels.levels import join_whole, judge_level
 
+        level = step.level
         end = join_whole(
-            *span, siblings, level.members, level.subsets, level.best,
+            *span, step.siblings, level.members, level.subsets, level.best,
             room.members, room.subsets, room.best,
         )  # fmt: skip
-        return int(judge_level(np.int64(end), room, level, rung.facts, rung.terms, tally))
+        return int(judge_level(np.int64(end), room, level, step.facts, step.terms, tally))
 
     def least_products(self, level: Level, complete_to: int) -> npt.NDArray[np.float64]:
         """Return per child the fewest joint states of parents beyond ``complete_to``; ∞: none."""
@@ -328,46 +308,46 @@ def with_a_bit_in_front(row_bits: Words, n_bits: int) -> Words:
     return found
 
 
-class Swept:
-    """An encoded table with a column of one state in front, for sweeps over all variables."""
+def behind_one_state(encoded: Encoded) -> Encoded:
+    """Return an encoded table with a column of one state in front, for :func:`sums_with_each`."""
+    arity = np.concatenate([[1], encoded.arity])
+    offset = np.concatenate([[0], np.cumsum(arity)])
+    return replace(
+        encoded,
+        arity=arity,
+        codes=np.vstack([np.zeros_like(encoded.codes[:1]), encoded.codes]),
+        offset=offset,
+        row_bits=with_a_bit_in_front(encoded.row_bits, int(offset[-1])),
+    )
 
-    def __init__(self, encoded: Encoded) -> None:
-        self.encoded = encoded
-        self._arity = np.concatenate([[1], encoded.arity])
-        self._codes = np.vstack([np.zeros_like(encoded.codes[:1]), encoded.codes])
-        self._offset = np.concatenate([[0], np.cumsum(self._arity)])
-        self._row_bits = with_a_bit_in_front(encoded.row_bits, int(self._offset[-1]))
 
-    def sums(self, sets: Members, f: Ints, row: npt.NDArray[np.int32] | None = None) -> Ints:
-        """Return ``[set, y]``: Σ f over the joint states of S ∪ y, of ``f[row[set, y]]``."""
-        return self._sums(sets, np.arange(1, self.encoded.n_variables + 1), f, row)
+def sums_with_each(
+    swept: Encoded, sets: Members, f: Ints, row: npt.NDArray[np.int32] | None = None
+) -> Ints:
+    """Return ``[set, y]``: Σ f over the joint states of S ∪ y, of ``f[row[set, y]]``.
 
-    def alone(self, one: Members, f: Ints) -> int:
-        """Return Σ f over the joint states of one set, ``[1, size]``."""
-        return int(self._sums(one, one[0, -1:] + 1, f[None, :])[0, 0])
+    ``swept`` is the table behind a column of one state (:func:`behind_one_state`); sets have the
+    numbers of its other columns.
+    """
+    return _sums(swept, sets, np.arange(1, swept.n_variables + 1), f, row)
 
-    def _sums(
-        self,
-        sets: Members,
-        others: npt.NDArray[np.integer],
-        f: Ints,
-        row: npt.NDArray[np.int32] | None = None,
-    ) -> Ints:
-        from parentage.kernels.counting import Block, count_sets
 
-        (count, size), n = sets.shape, len(others)
-        members = np.empty((count, n, size + 2), np.uint16)
-        members[:, :, :size] = sets[:, None, :] + 1
-        members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
-        members[:, :, size + 1] = others
-        block = Block(
-            members.reshape(count * n, size + 2),
-            np.zeros(count * n, np.int32) if row is None else row.reshape(-1),
-            np.empty(count * n, np.int64),
-            np.empty(0, np.int64),
-        )
-        count_sets(
-            block, self.encoded.first_rows, self.encoded.first_starts, self._arity, self._offset,
-            self._codes, self._row_bits, self.encoded.repeats, f,
-        )  # fmt: skip
-        return block.G.reshape(count, n)
+def sum_alone(swept: Encoded, one: Members, f: Ints) -> int:
+    """Return Σ f over the joint states of one set, ``[1, size]``."""
+    return int(_sums(swept, one, one[0, -1:] + 1, f[None, :])[0, 0])
+
+
+def _sums(
+    swept: Encoded,
+    sets: Members,
+    others: npt.NDArray[np.integer],
+    f: Ints,
+    row: npt.NDArray[np.int32] | None = None,
+) -> Ints:
+    (count, size), n = sets.shape, len(others)
+    members = np.empty((count, n, size + 2), np.uint16)
+    members[:, :, :size] = sets[:, None, :] + 1
+    members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
+    members[:, :, size + 1] = others
+    flat = members.reshape(count * n, size + 2)
+    return swept.count(flat, f, None if row is None else row.reshape(-1)).reshape(count, n)

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Level
-    from parentage.kernels.missing import CompleteRows, MissingTerms
-    from parentage.scoring.measures.measure import Members, Rung
+    from parentage.kernels.levels import Counted, Level
+    from parentage.kernels.missing import MissingTerms
+    from parentage.scoring.measures.measure import Members
     from parentage.scoring.scores import NodeAverage
-    from parentage.work.array_files import Array
+    from parentage.scoring.search.levels import LevelStep
 
 UNSEEN = -(2**61)
 """Likelihood of a family that no row has complete."""
@@ -65,18 +65,7 @@ class MissingMeasure(Measure):
         """The definition of the score."""
         return self.plan.score  # type: ignore[return-value]  # the catalogue says so
 
-    def columns_of(self, arrays: Sequence[Array]) -> CompleteRows:
-        """Return the rows."""
-        from parentage.kernels.missing import CompleteRows
-
-        return CompleteRows(*arrays)
-
-    def uncounted(self, sets: int) -> CompleteRows:
-        """Return no room: counting makes it."""
-        del sets
-        return self.columns_of([np.empty(0, np.int64)])
-
-    def first(self) -> tuple[Level, CompleteRows]:
+    def first(self) -> tuple[Level, Counted]:
         """Return the single variables, and the empty set."""
         from parentage.kernels.levels import Level
 
@@ -93,38 +82,36 @@ class MissingMeasure(Measure):
         return level, self.columns_of([np.array([e.total_rows])])
 
     def terms(
-        self, level: Level, below: CompleteRows, store: bool, check: Callable[[], None]
-    ) -> tuple[MissingTerms, None]:
+        self, level: Level, below: Counted, store: bool, check: Callable[[], None]
+    ) -> MissingTerms:
         """Return what the rule compares."""
         from parentage.kernels.missing import MissingTerms
 
         del level, below, store, check
         e, grid = self.encoded, self.encoded.grid
         none = np.empty((0, 0), np.int64)
-        return MissingTerms(e.arity, self.plan.h, e.n_rows, grid.unit, grid.cap, none), None
+        return MissingTerms(e.arity, self.plan.h, e.n_rows, grid.unit, grid.cap, none)
 
     def count(
-        self, members: Members, uncounted: CompleteRows, rung: Rung
-    ) -> tuple[CompleteRows, MissingTerms]:
+        self, members: Members, uncounted: Counted, terms: MissingTerms
+    ) -> tuple[Counted, MissingTerms]:
         """Count complete rows, and what is left of every member given the others."""
         del uncounted
         rows, left = self._count(members)
-        return self.columns_of([rows]), rung.terms._replace(left=left)
+        return self.columns_of([rows]), terms._replace(left=left)
 
-    def stored(self, new: Level, below: CompleteRows, rung: Rung) -> Level:
+    def stored(self, new: Level, step: LevelStep) -> Level:
         """Leave out what is never seen together, with all that contains it."""
-        del below, rung
-        seen = new.columns.rows > 0
-        return self.level_of([*(a[seen] for a in new[:3]), new.columns.rows[seen]])
+        del step
+        seen = new.columns.value > 0
+        return self.level_of([*(a[seen] for a in new[:3]), new.columns.value[seen]])
 
-    def beyond(
-        self, level: Level, below: CompleteRows, complete_to: int
-    ) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Counted, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: h over the most rows that a live family has."""
         from parentage.kernels.missing import rows_of_live
 
         del below
-        e, grid, rows = self.encoded, self.encoded.grid, level.columns.rows
+        e, grid, rows = self.encoded, self.encoded.grid, level.columns.value
         least = self.least_products(level, complete_to)
         most_rows = np.ones(e.n_variables, np.int64)
         for some in blocks(len(level.members), level.members, rows, level.best):

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.encoding.encode import Encoded, encode, residuals
-from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, arrays_of
+from parentage.scoring.measures.measure import (
+    FamilyTerms,
+    Measure,
+    arrays_of,
+    behind_one_state,
+    sum_alone,
+    sums_with_each,
+)
 from parentage.scoring.rules import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
 from parentage.scoring.scores import conditional_entropy
 
@@ -23,11 +30,11 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Level, Siblings
-    from parentage.kernels.likelihoods import Likelihoods, LikelihoodTerms
-    from parentage.scoring.measures.measure import Members, Rung
+    from parentage.kernels.levels import Counted, Level
+    from parentage.kernels.likelihoods import LikelihoodTerms
+    from parentage.scoring.measures.measure import Members
     from parentage.scoring.scores import Score
-    from parentage.work.array_files import Array
+    from parentage.scoring.search.levels import LevelStep
 
 
 class PenalisedMeasure(Measure):
@@ -70,10 +77,9 @@ class PenalisedMeasure(Measure):
         """N·H of every variable."""
         return self.encoded.entropies
 
-    def first(self) -> tuple[Level, Likelihoods]:
+    def first(self) -> tuple[Level, Counted]:
         """Return the single variables, and G of the empty set."""
-        from parentage.kernels.levels import Level
-        from parentage.kernels.likelihoods import Likelihoods
+        from parentage.kernels.levels import Counted, Level
 
         e = self.encoded
         best = (e.single - e.empty - e.grid.unit * (e.arity - 1))[:, None]
@@ -81,20 +87,9 @@ class PenalisedMeasure(Measure):
             np.arange(e.n_variables, dtype=np.uint16)[:, None],
             np.zeros((e.n_variables, 1), np.int32),
             np.ascontiguousarray(best),
-            Likelihoods(e.single),
+            Counted(e.single),
         )
-        return level, Likelihoods(np.array([e.empty], np.int64))
-
-    def columns_of(self, arrays: Sequence[Array]) -> Likelihoods:
-        """Return G."""
-        from parentage.kernels.likelihoods import Likelihoods
-
-        return Likelihoods(*arrays)
-
-    def uncounted(self, sets: int) -> Likelihoods:
-        """Return no room: counting makes it."""
-        del sets
-        return self.columns_of([np.empty(0, np.int64)])
+        return level, Counted(np.array([e.empty], np.int64))
 
     def best_alone(self, first: Level) -> Ints:
         """Return nothing: no set is kept for a variable outside it."""
@@ -102,52 +97,46 @@ class PenalisedMeasure(Measure):
         return np.empty((0, 0), np.int64)
 
     def terms(
-        self, level: Level, below: Likelihoods, store: bool, check: Callable[[], None]
-    ) -> tuple[LikelihoodTerms, None]:
+        self, level: Level, below: Counted, store: bool, check: Callable[[], None]
+    ) -> LikelihoodTerms:
         """Return what the rules compare."""
         from parentage.kernels.likelihoods import LikelihoodTerms
 
         del level, store, check
         e, plan = self.encoded, self.plan
         return LikelihoodTerms(
-            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.G,
+            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.value,
             int(e.arity.min()),
-        ), None  # fmt: skip
+        )  # fmt: skip
 
     def join(
-        self,
-        span: tuple[np.int64, np.int64],
-        siblings: Siblings,
-        level: Level,
-        rung: Rung,
-        room: Level,
-        tally: Ints,
+        self, span: tuple[np.int64, np.int64], step: LevelStep, room: Level, tally: Ints
     ) -> int:
         """Join and judge in one go; a set without a live family is passed over."""
         from parentage.kernels.likelihoods import join_siblings
 
-        facts, terms, _ = rung
-        return int(join_siblings(*span, siblings, level, facts, terms, room, tally))
+        return int(
+            join_siblings(*span, step.siblings, step.level, step.facts, step.terms, room, tally)
+        )
 
     def count(
-        self, members: Members, uncounted: Likelihoods, rung: Rung
-    ) -> tuple[Likelihoods, LikelihoodTerms]:
+        self, members: Members, uncounted: Counted, terms: LikelihoodTerms
+    ) -> tuple[Counted, LikelihoodTerms]:
         """Count G."""
         del uncounted
-        return self.columns_of([self.encoded.count(members)]), rung.terms
+        return self.columns_of([self.encoded.count(members)]), terms
 
-    def stored(self, new: Level, below: Likelihoods, rung: Rung) -> Level:
+    def stored(self, new: Level, step: LevelStep) -> Level:
         """Leave out sets that nothing is built on, where Theorem 1⁺ tells."""
         from parentage.kernels.judging import THM1P
         from parentage.kernels.likelihoods import leave_ended
 
-        facts, terms, _ = rung
-        if not (terms.closed and facts.rules & 1 << THM1P):
+        if not (step.terms.closed and step.facts.rules & 1 << THM1P):
             return new
-        left = leave_ended(new, below.G, facts.slack, terms)
+        left = leave_ended(new, step.level.columns.value, step.facts.slack, step.terms)
         return self.level_of([array[:left] for array in arrays_of(new)])
 
-    def beyond(self, level: Level, below: Likelihoods, complete_to: int) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Counted, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the penalty of the fewest joint states."""
         del below
         encoded = self.encoded
@@ -162,8 +151,8 @@ class PenalisedMeasure(Measure):
         return live_sets_at_most(self.encoded, deepest, self.plan.width or 0.0)
 
     @cached_property
-    def _swept(self) -> Swept:
-        return Swept(self.encoded)
+    def _swept(self) -> Encoded:
+        return behind_one_state(self.encoded)
 
     def family_terms(self, children: Ints) -> FamilyTerms:
         """Return the one sweep there is, of G."""
@@ -173,12 +162,12 @@ class PenalisedMeasure(Measure):
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return G of every set with every variable."""
         del kind
-        return self._swept.sums(sets, self.encoded.grid.f[None, :])
+        return sums_with_each(self._swept, sets, self.encoded.grid.f[None, :])
 
     def count_alone(self, kind: int, one: Members) -> int:
         """Return G of one set."""
         del kind
-        return self._swept.alone(one, self.encoded.grid.f)
+        return sum_alone(self._swept, one, self.encoded.grid.f)
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what is made again faster than it is sent."""

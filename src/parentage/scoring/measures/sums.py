@@ -3,8 +3,8 @@
 A measure (:mod:`parentage.scoring.measures.measure`). One sum per set serves all children; K2,
 Jeffreys and fNML need one more per distinct number of states, of sets that become parents. BDeu's
 function of the counts depends on the number of joint states, so it has a row of its own for every
-multiset of arities, made level by level. The functions themselves are rounded in one place
-(:class:`SumFunctions`), so a family has the same score wherever it is counted.
+multiset of arities, made level by level. The functions themselves are rounded in one place, so a
+family has the same score wherever it is counted.
 """
 
 from __future__ import annotations
@@ -12,14 +12,22 @@ from __future__ import annotations
 import math
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import class_sizes
 from parentage.scoring.encoding.encode import Encoded, encode, residuals
-from parentage.scoring.measures.measure import FamilyTerms, Measure, Swept, blocks, never
+from parentage.scoring.measures.measure import (
+    FamilyTerms,
+    Measure,
+    behind_one_state,
+    blocks,
+    never,
+    sum_alone,
+    sums_with_each,
+)
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.scores.score import joint_counts, joint_states
@@ -33,23 +41,10 @@ if TYPE_CHECKING:
     from parentage.data.table import Repeats, Table
     from parentage.kernels.levels import Level
     from parentage.kernels.sums import Sums, SumTerms
-    from parentage.scoring.measures.measure import Members, Rung
+    from parentage.scoring.measures.measure import Members
     from parentage.scoring.scores import BySums
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
-
-
-class SumCounting(NamedTuple):
-    """What counting the sets of one size needs besides the table."""
-
-    functions: Ints
-    """``[row or one, count]``: f."""
-    minus_functions: list[Ints]
-    """One function per column of ``minus``; none where it is the value, or is not stored."""
-    rho: Ints
-    """``[row]``."""
-    cells: bool
-    """Whether the joint states that occur are counted."""
 
 
 class SumMeasure(Measure):
@@ -93,11 +88,6 @@ class SumMeasure(Measure):
         return self.encoded.total_rows
 
     @cached_property
-    def sums(self) -> SumFunctions:
-        """The functions on the grid."""
-        return SumFunctions(self.score, self.encoded)
-
-    @cached_property
     def multisets(self) -> Multisets:
         """The multisets of arities."""
         return Multisets(self.encoded.arity.tolist(), self.encoded.context_states)
@@ -120,12 +110,13 @@ class SumMeasure(Measure):
     @cached_property
     def constant(self) -> Ints:
         """``[variable]``: k."""
-        return self.sums.constants(self.encoded.arity.tolist())
+        arity = self.encoded.arity.tolist()
+        return self.fixed([self.score.constant(self.n_rows, r) for r in arity])
 
     @cached_property
     def log_arity(self) -> Ints:
         """``[variable]``: ln r."""
-        return self.sums.fixed(np.log(self.encoded.arity.astype(np.longdouble)))
+        return self.fixed(np.log(self.encoded.arity.astype(np.longdouble)))
 
     @property
     def slack(self) -> int:
@@ -138,12 +129,21 @@ class SumMeasure(Measure):
         """``[variable]``: its score without parents."""
         return self.first()[0].best[:, 0]
 
-    @cached_property
-    def minus_functions(self) -> list[Ints]:
-        """One function per column of ``minus``; none if it is the value."""
-        if not self.score.own_minus:
-            return []
-        return [self.sums.minus(r) for r in self.arities]
+    # f, m, ρ and k of the score (:mod:`parentage.scoring.scores.sums`) on the grid
+
+    def fixed(self, x: Any) -> Ints:
+        """Round to the grid."""
+        scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
+        rounded: Ints = np.rint(scaled).astype(np.int64)
+        return rounded
+
+    def value_function(self, q: int) -> Ints:
+        """Return f for sets of ``q`` joint states, up to the largest count of a variable."""
+        return self.fixed(self.score.value(self.longest, q))
+
+    def value_of_any(self, q: int) -> Ints:
+        """Return f for sets of ``q`` joint states, up to N."""
+        return self.fixed(self.score.value(self.n_rows, q))
 
     def value_functions(self, products: list[int]) -> list[Ints]:
         """Return f for sets of each number of joint states, up to the longest count.
@@ -153,9 +153,54 @@ class SumMeasure(Measure):
         """
         known = self._value_functions
         self._value_functions = {
-            q: known[q] if q in known else self.sums.value(q) for q in dict.fromkeys(products)
+            q: known[q] if q in known else self.value_function(q) for q in dict.fromkeys(products)
         }
         return [self._value_functions[q] for q in products]
+
+    @cached_property
+    def minus_functions(self) -> Ints:
+        """``[column of minus, count]``: m, up to N; no column if it is the value."""
+        columns = self.arities if self.score.own_minus else ()
+        functions = [self.fixed(self.score.minus(self.n_rows, r)) for r in columns]
+        return np.array(functions, np.int64).reshape(len(columns), self.n_rows + 1)
+
+    def rho_of(self, products: list[int]) -> Ints:
+        """Return ρ of sets of so many joint states."""
+        return self.fixed([self.score.rho(self.n_rows, q) for q in products])
+
+    @cached_property
+    def value_of_nothing(self) -> int:
+        """The value of the empty set, which is the context's."""
+        q = self.encoded.context_states
+        return int(self.value_of_any(q)[self.groups].sum() + self.rho_of([q])[0])
+
+    @cached_property
+    def groups(self) -> Ints:
+        """Rows per group of the context; groups of a single row are left out."""
+        return class_sizes(self._group_of_row(), self._repeats())
+
+    @cached_property
+    def single_counts(self) -> list[Ints]:
+        """Rows per joint state of every variable with the context."""
+        e = self.encoded
+        group, repeats = self._group_of_row(), self._repeats()
+        rows = e.first_rows.astype(np.int64)
+        return [
+            class_sizes(group * r + e.column(x)[rows], repeats, 1) for x, r in enumerate(e.arity)
+        ]
+
+    @cached_property
+    def longest(self) -> int:
+        """The largest count of a variable, at least 8."""
+        return max(8, *(int(counts.max()) for counts in self.single_counts))
+
+    def _group_of_row(self) -> Ints:
+        starts = self.encoded.first_starts.astype(np.int64)
+        return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
+
+    def _repeats(self) -> Repeats:
+        e = self.encoded
+        return e.repeats[e.first_rows] if len(e.repeats) else e.repeats
 
     # The search
 
@@ -174,14 +219,14 @@ class SumMeasure(Measure):
         """Return the single variables, and the empty set."""
         from parentage.kernels.levels import Level
 
-        n, counts = self.encoded.n_variables, self.sums.single_counts
+        n, counts = self.encoded.n_variables, self.single_counts
         row: npt.NDArray[np.int32] = self.multisets.times(0)[self.kind, 0]
         functions = self.value_functions(self.multisets.products(1))
         values = [int(functions[r][of].sum()) for r, of in zip(row, counts, strict=True)]
         value = np.array(values, np.int64) + self.rho(1)[row]
         minus = self._minus_of(value, counts)
-        nothing = np.array([self.sums.nothing(self.encoded.context_states)], np.int64)
-        minus_nothing = self._minus_of(nothing, [self.sums.groups])
+        nothing = np.array([self.value_of_nothing], np.int64)
+        minus_nothing = self._minus_of(nothing, [self.groups])
         below = self.columns_of(
             [nothing, minus_nothing, np.zeros(1, np.int32), np.zeros(1, np.int32)]
         )
@@ -204,7 +249,7 @@ class SumMeasure(Measure):
 
     def rho(self, size: int) -> Ints:
         """Return ρ per row of sets of this size."""
-        return self.sums.rho(self.multisets.products(size))
+        return self.rho_of(self.multisets.products(size))
 
     def penalty(self, size: int) -> Ints:
         """Return ``[kind, row]``: what parents of this size cost such a child by q alone."""
@@ -212,20 +257,18 @@ class SumMeasure(Measure):
         if not self.score.by_states:
             return np.zeros((len(self.arities), len(products)), np.int64)
         after = [[self.score.rho(self.n_rows, r * q) for q in products] for r in self.arities]
-        return self.rho(size) - self.sums.fixed(after)
+        return self.rho(size) - self.fixed(after)
 
     def adds(self, size: int) -> npt.NDArray[np.bool_]:
         """Return per row whether h and the price of cells add up."""
         return np.array([self.score.adds(q) for q in self.multisets.products(size)], np.bool_)
 
-    def terms(
-        self, level: Level, below: Sums, store: bool, check: Callable[[], None]
-    ) -> tuple[SumTerms, SumCounting]:
-        """Return what rules and scores need for sets of one more member, and how to count them."""
+    def terms(self, level: Level, below: Sums, store: bool, check: Callable[[], None]) -> SumTerms:
+        """Return what counting, rules and scores need for sets of one more member."""
         from parentage.kernels.sums import SumTerms
 
         size = level.members.shape[1]
-        terms = SumTerms(
+        return SumTerms(
             self.kind,
             self.column,
             self.constant,
@@ -241,38 +284,34 @@ class SumMeasure(Measure):
             below.value,
             below.row,
             self.rho(size - 1),
-        )
-        counting = SumCounting(
             self.functions(size + 1),
-            self.minus_functions if store else [],
+            self.minus_functions if store else self.minus_functions[:0],
             self.rho(size + 1),
             store and self.counts_cells(level, size + 1, check),
         )
-        return terms, counting
 
-    def count(self, members: Members, uncounted: Sums, rung: Rung) -> tuple[Sums, SumTerms]:
+    def count(self, members: Members, uncounted: Sums, terms: SumTerms) -> tuple[Sums, SumTerms]:
         """Count values and, of sets that become parents, what they subtract."""
-        counting: SumCounting = rung.counting
         row = uncounted.row
-        excess = np.empty(len(members), np.int64) if counting.cells else None
+        excess = np.empty(len(members), np.int64) if terms.counts_cells else None
         which = None if self.score.one_function else row
-        value = self.encoded.count(members, counting.functions, which, excess)
-        value += counting.rho[row]
+        value = self.encoded.count(members, terms.functions, which, excess)
+        value += terms.rho_above[row]
         minus = value[:, None]
         if self.score.own_minus:
-            sums = [self.encoded.count(members, m[None, :]) for m in counting.minus_functions]
+            sums = [self.encoded.count(members, m[None, :]) for m in terms.minus_functions]
             minus = np.stack(sums, axis=1) if sums else np.empty((len(members), 0), np.int64)
         occupied = np.zeros(len(members), np.int32)
         if excess is not None:
             occupied = (self.n_rows - excess).astype(np.int32)
-        return self.columns_of([value, minus, occupied, row]), rung.terms
+        return self.columns_of([value, minus, occupied, row]), terms
 
     def functions(self, size: int) -> Ints:
         """Return ``f[row, count]`` for counting sets of this size."""
         if self.score.one_function:
             return self.value_functions([1])[0][None, :]
         products = self.multisets.products(size)
-        if len(products) * self.sums.longest * 8 > TUNING.most_table:
+        if len(products) * self.longest * 8 > TUNING.most_table:
             raise StoppedError("memory")
         return np.stack(self.value_functions(products))
 
@@ -305,7 +344,7 @@ class SumMeasure(Measure):
 
     def regret(self, products: list[int]) -> Ints:
         """Return ln C(N, q)."""
-        return -self.sums.rho(products)
+        return -self.rho_of(products)
 
     @cached_property
     def added(self) -> dict[tuple[int, int], tuple[Ints, Ints]]:
@@ -365,7 +404,7 @@ class SumMeasure(Measure):
             cost = price[x]
             if self.score.by_states:
                 r = int(self.encoded.arity[x])
-                cost = self.sums.fixed(self.score.price_of_states(self.n_rows, r, q))
+                cost = self.fixed(self.score.price_of_states(self.n_rows, r, q))
             elif not self.score.own_minus:
                 cost = self.log_arity[x] * cells[x]
                 if not self.score.adds(q):
@@ -382,26 +421,25 @@ class SumMeasure(Measure):
     # Expansion: sweep 0 is the value, sweep 1 + kind what parents of such a child subtract
 
     @cached_property
-    def _swept(self) -> Swept:
-        return Swept(self.encoded)
+    def _swept(self) -> Encoded:
+        return behind_one_state(self.encoded)
 
     def family_terms(self, children: Ints) -> FamilyTerms:
         """Return value and minus."""
         none = np.zeros(len(children), np.int64)
         constant = self.constant[children]
         if not self.score.own_minus:
-            nothing = self.sums.nothing(self.encoded.context_states)
-            return FamilyTerms(1, none, none, none + nothing, constant)
+            return FamilyTerms(1, none, none, none + self.value_of_nothing, constant)
         kinds = self.kind[children]
-        nothings = np.array([self.sums.minus_nothing(r) for r in self.arities], np.int64)
+        nothings = self.minus_functions[:, self.groups].sum(axis=1)
         return FamilyTerms(1 + len(self.arities), 1 + kinds, none, nothings[kinds], constant)
 
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return values, or what parents subtract, of every set with every variable."""
         if kind:
-            return self._swept.sums(sets, self.minus_functions[kind - 1][None, :])
+            return sums_with_each(self._swept, sets, self.minus_functions[kind - 1][None, :])
         per_set = 1 if self.score.one_function else 1 + len(self.arities)
-        at_once = max(1, TUNING.most_functions // (8 * self.sums.longest * per_set))
+        at_once = max(1, TUNING.most_functions // (8 * self.longest * per_set))
         parts = [
             self._sweep_values(sets[first : first + at_once])
             for first in range(0, len(sets), at_once)
@@ -411,21 +449,21 @@ class SumMeasure(Measure):
     def count_alone(self, kind: int, one: Members) -> int:
         """Count one set, with the function of its joint states."""
         if kind:
-            return self._swept.alone(one, self.minus_functions[kind - 1])
+            return sum_alone(self._swept, one, self.minus_functions[kind - 1])
         q = self.encoded.context_states * math.prod(self.encoded.arity[one[0]].tolist())
         f = self._swept_function(1 if self.score.one_function else q)
-        return self._swept.alone(one, f) + int(self.sums.rho([q])[0])
+        return sum_alone(self._swept, one, f) + int(self.rho_of([q])[0])
 
     def _sweep_values(self, sets: Members) -> Ints:
         products, row = self._products(sets)
         f = self._swept_function
         if not sets.shape[1]:  # the sweep begins with the column of one state, which has all rows
-            f = self.sums.value_of_any
+            f = self.value_of_any
         if self.score.one_function:
-            found = self._swept.sums(sets, f(1)[None, :])
+            found = sums_with_each(self._swept, sets, f(1)[None, :])
         else:
-            found = self._swept.sums(sets, np.stack([f(q) for q in products]), row)
-        found += self.sums.rho(products)[row]
+            found = sums_with_each(self._swept, sets, np.stack([f(q) for q in products]), row)
+        found += self.rho_of(products)[row]
         return found
 
     def _products(self, sets: Members) -> tuple[list[int], npt.NDArray[np.int32]]:
@@ -443,7 +481,7 @@ class SumMeasure(Measure):
     def _swept_function(self, q: int) -> Ints:
         found = self._swept_functions.get(q)
         if found is None:
-            found = self.sums.value(q)
+            found = self.value_function(q)
             if (len(self._swept_functions) + 1) * found.nbytes > TUNING.most_functions:
                 self._swept_functions = {}  # not emptied: another thread may be reading
             self._swept_functions[q] = found
@@ -491,72 +529,6 @@ class SumMeasure(Measure):
         found = self.least_added(len(star))
         least = int(found[order.index(x), self.kind[order.index(y)], row])
         return max(0.0, float(self.encoded.grid.to_float(least)))
-
-
-class SumFunctions:
-    """f, m, ρ and k of a score (:mod:`parentage.scoring.scores.sums`) for one table."""
-
-    def __init__(self, score: BySums, encoded: Encoded) -> None:
-        self.score, self.encoded = score, encoded
-        self.n_rows = encoded.total_rows
-        self.longest = max(8, *(int(counts.max()) for counts in self.single_counts))
-
-    def fixed(self, x: Any) -> Ints:
-        """Round to the grid."""
-        scaled = np.asarray(x, np.longdouble) * np.longdouble(self.encoded.grid.scale)
-        rounded: Ints = np.rint(scaled).astype(np.int64)
-        return rounded
-
-    def value(self, q: int) -> Ints:
-        """Return f for sets of ``q`` joint states, up to the largest count of a variable."""
-        return self.fixed(self.score.value(self.longest, q))
-
-    def value_of_any(self, q: int) -> Ints:
-        """Return f for sets of ``q`` joint states, up to N."""
-        return self.fixed(self.score.value(self.n_rows, q))
-
-    def minus(self, r: int) -> Ints:
-        """Return m for children of ``r`` states, up to N."""
-        return self.fixed(self.score.minus(self.n_rows, r))
-
-    def rho(self, products: list[int]) -> Ints:
-        """Return ρ of sets of so many joint states."""
-        return self.fixed([self.score.rho(self.n_rows, q) for q in products])
-
-    def constants(self, arity: list[int]) -> Ints:
-        """Return k of children of so many states."""
-        return self.fixed([self.score.constant(self.n_rows, r) for r in arity])
-
-    def nothing(self, q: int) -> int:
-        """Return the value of the empty set, which is the context's, of ``q`` joint states."""
-        return int(self.value_of_any(q)[self.groups].sum() + self.rho([q])[0])
-
-    def minus_nothing(self, r: int) -> int:
-        """Return what a family without parents subtracts, if m is not f."""
-        return int(self.minus(r)[self.groups].sum())
-
-    @cached_property
-    def groups(self) -> Ints:
-        """Rows per group of the context; groups of a single row are left out."""
-        return class_sizes(self._group_of_row(), self._repeats())
-
-    @cached_property
-    def single_counts(self) -> list[Ints]:
-        """Rows per joint state of every variable with the context."""
-        e = self.encoded
-        group, repeats = self._group_of_row(), self._repeats()
-        rows = e.first_rows.astype(np.int64)
-        return [
-            class_sizes(group * r + e.column(x)[rows], repeats, 1) for x, r in enumerate(e.arity)
-        ]
-
-    def _group_of_row(self) -> Ints:
-        starts = self.encoded.first_starts.astype(np.int64)
-        return np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
-
-    def _repeats(self) -> Repeats:
-        e = self.encoded
-        return e.repeats[e.first_rows] if len(e.repeats) else e.repeats
 
 
 class Multisets:

@@ -13,7 +13,7 @@ Times are for one core and come from a rate per set that was measured once
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -36,18 +36,6 @@ _SMALLER = (Way("max_parents", 3), Way("rules", "default"))
 
 
 @dataclass(frozen=True)
-class UpTo:
-    """What the sets of up to some number of parents take."""
-
-    parents: int
-    sets: int
-    seconds: float
-    """On one core."""
-    memory: int
-    """Bytes; the last level is scored and forgotten."""
-
-
-@dataclass(frozen=True)
 class Forecast:
     """What a search will take."""
 
@@ -58,19 +46,31 @@ class Forecast:
     sets_at_most: int
     """Proved upper bound; MOST_COUNTED stands for any number above it, here and in ``levels``."""
     seconds: float
+    """On one core."""
     memory: int
     """Bytes at the peak."""
     levels: tuple[int, ...] = ()
     """Sets by size, from single variables on."""
 
-    def up_to(self, fixed: int, more: int = 0) -> list[UpTo]:
-        """Return what sets of up to 1, 2, 3 … parents take, ``fixed`` bytes for the table."""
+    @property
+    def parents(self) -> int:
+        """The most parents of a set."""
+        return len(self.levels) - 1
+
+    def up_to(self, fixed: int, more: int = 0) -> list[Forecast]:
+        """Return what sets of up to 1, 2, 3 … parents take, ``fixed`` bytes for the table.
+
+        The last level of each is scored and forgotten.
+        """
         per_set = self.seconds / max(1, self.sets)
         found = []
         for parents in range(1, len(self.levels)):
-            sets = min(sum(self.levels[: parents + 1]), MOST_COUNTED)
-            memory = fixed + level_memory(self.levels[:parents], more)
-            found.append(UpTo(parents, sets, per_set * sets, memory))
+            levels = self.levels[: parents + 1]
+            sets = min(sum(levels), MOST_COUNTED)
+            memory = fixed + level_memory(levels[:-1], more)
+            found.append(
+                replace(self, sets=sets, seconds=per_set * sets, memory=memory, levels=levels)
+            )
         return found
 
     def to_dict(self) -> dict[str, Any]:

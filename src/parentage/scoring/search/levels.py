@@ -32,10 +32,10 @@ import numpy.typing as npt
 
 from parentage.errors import WorkersError
 from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
-from parentage.scoring.rules import ORDER
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
-from parentage.scoring.search.state import Kept, LevelBuffer, LevelStore, Outcome, SearchState
+from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
+from parentage.work import tuning as work_tuning
 from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order, is_elsewhere, size_of
 from parentage.work.progress import Progress
@@ -45,9 +45,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints
-    from parentage.kernels.levels import Level
+    from parentage.kernels.levels import Facts, Level
     from parentage.scoring.encoding.encode import Encoding
-    from parentage.scoring.measures.measure import Measure, Rung
+    from parentage.scoring.measures.measure import Measure
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
     from parentage.work.context import Context
@@ -55,136 +55,130 @@ if TYPE_CHECKING:
     from parentage.work.stop import Reason
 
 
-def search(
-    plan: SearchPlan,
-    context: Context,
-    *,
-    up_to: int | None = None,
-    foresee: bool = False,
-    store: LevelStore | None = None,
-    first: Stop | None = None,
-    moment: Moment | None = None,
-    pause: Callable[[Outcome], None] | None = None,
-) -> Outcome:
-    """Find every family that is kept.
-
-    With ``up_to`` sets of more parents are not searched; with ``foresee`` a level is not begun that
-    cannot be finished in the time there is. Single parents are searched until ``first`` says stop.
-    Levels that are a ``moment``'s work are searched whatever the clock says. ``pause`` is called
-    before the first level that takes long, with what was found by then.
+@dataclass(eq=False)
+class LevelSearch:
+    """A search for every family that is kept, level by level.
 
     The context's stop is asked after every chunk; its memory, if it has a limit, is what levels and
     kept families may take. A search that ends early keeps the families of complete levels, and
-    bounds what it did not look at. A ``store`` with a checkpoint lets it resume where it was.
+    bounds what it did not look at.
+
+    Parameters
+    ----------
+    plan, context
+        What is searched, and within which limits.
+    state
+        Where the search is; one with a checkpoint lets it resume where it was.
+    up_to
+        Sets of more parents are not searched.
+    foresee
+        Whether a level is not begun that cannot be finished in the time there is.
+    first
+        Until when single parents are searched, if not until the context's stop.
+    moment
+        Levels that are a moment's work are searched whatever the clock says.
+    pause
+        Called before the first level that takes long, with what was found by then.
     """
-    store = store or LevelStore()
-    first, moment = first or context.stop, moment or Moment(0.0)
-    levels = LevelSearch(plan, context, store, up_to, foresee, first, moment, pause)
-    outcome = levels.outcome
-    known = store.restore(outcome)
-    if known is True:
-        return outcome
-    levels.begin(known or None)
-    while levels.has_next and levels.advance():
-        pass
-    if plan.rules.needs_residuals:
-        outcome.sets_counted += plan.encoded.n_variables + 1  # the sets behind h
-    if outcome.ended is None and not levels.stopped:
-        store.save_end(outcome)
-    return outcome
-
-
-@dataclass(eq=False)
-class LevelSearch:
-    """Where a search is, and the way from level to level; the first fields are its arguments."""
 
     plan: SearchPlan
     context: Context
-    store: LevelStore
-    up_to: int | None
-    foresee: bool
-    first: Stop
-    moment: Moment
+    state: SearchState = field(default_factory=SearchState)
+    up_to: int | None = None
+    foresee: bool = False
+    first: Stop | None = None
+    moment: Moment = field(default_factory=lambda: Moment(0.0))
     pause: Callable[[Outcome], None] | None = None
-    outcome: Outcome = field(default_factory=Outcome)
-    stopped: bool = False
-    """Whether a level was left before its end."""
 
     def __post_init__(self) -> None:
         plan = self.plan
-        self.measure = plan.measure
+        self.measure, self.outcome = plan.measure, self.state.outcome
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = price_of_join(plan)
         self.paused = 0.0  # seconds of this level in which others worked
         self.began = now()
+        self.stopped = False  # whether a level was left before its end
 
-    def begin(self, known: SearchState | None) -> None:
+    def run(self) -> Outcome:
+        """Search all levels; return what was found."""
+        if self.state.restore():
+            return self.outcome
+        self._begin()
+        while self.has_next and self.advance():
+            pass
+        if self.plan.rules.needs_residuals:
+            self.outcome.sets_counted += self.plan.encoded.n_variables + 1  # the sets behind h
+        if self.outcome.ended is None and not self.stopped:
+            self.state.save(done=True)
+        return self.outcome
+
+    def _begin(self) -> None:
         """Start with single variables, or with what is known of an earlier run."""
-        measure = self.measure
+        measure, state = self.measure, self.state
         self.level, self.below = measure.first()
         self.alone = measure.best_alone(self.level)
-        if known is None:
+        if not state.in_degree:
             keep_empty_sets(self.plan, self.level, self.outcome)
-            self.at = self.store.begin(1, self._arrays())
+            state.begin(1, self._arrays())
             return
-        self.at = known
-        for memory in known.arrays["memory"]:
+        for memory in state.arrays["memory"]:
             self.alone = np.array(memory)
-        if known.in_degree > 1:
-            self.level = measure.level_of(known.arrays["level"])
-            self.below = measure.columns_of(known.arrays["below"])
+        if state.in_degree > 1:
+            self.level = measure.level_of(state.arrays["level"])
+            self.below = measure.columns_of(state.arrays["below"])
 
     @property
     def has_next(self) -> bool:
         """Whether there are sets to join into families that may be kept."""
-        return self.at.in_degree <= self.deepest and len(self.level.members) > 1
+        return self.state.in_degree <= self.deepest and len(self.level.members) > 1
 
     def advance(self) -> bool:
         """Search one level; return whether it was finished and a further one may follow."""
         complete = self._n_complete()
-        began, before, self.paused = now(), self.at.pairs, 0.0
+        began, before, self.paused = now(), self.state.pairs, 0.0
         try:
             step = self._run()
         except StoppedError as error:
             self.stopped = True
-            self.store.save(self.at, self.outcome)
+            self.state.save()
             self.outcome.partial = self.outcome.kept[complete:]
             del self.outcome.kept[complete:]
-            self._cut_short(self.at.in_degree - 1, error.reason)
+            self._cut_short(self.state.in_degree - 1, error.reason)
             return False
         except WorkersError:
-            self.store.save(self.at, self.outcome)
+            self.state.save()
             raise
-        new = self.at.new
-        if step.store and self.at.found:
-            self.outcome.live.append(self.at.found)
+        new = self.state.new
+        if step.store and self.state.found:
+            self.outcome.live.append(self.state.found)
         if new.last and new.passed:
             if new.passed > 1:  # a single set joins with nothing
-                self._cut_short(self.at.in_degree, self._why_last(), new.beyond)
+                self._cut_short(self.state.in_degree, self._why_last(), new.beyond)
             return False
         if new.n_sets == 0:
             if step.overflowed:
-                self._cut_short(self.at.in_degree, "memory")
+                self._cut_short(self.state.in_degree, "memory")
             return False
         took = now() - began - self.paused
-        self._climb(took / max(1, self.at.pairs - before))
+        self._climb(took / max(1, self.state.pairs - before))
         return True
 
     def _run(self) -> LevelStep:
         """Join, count and score the level, unless something says that it is not to be begun."""
-        at, stop = self.at, self.context.stop
+        at, stop = self.state, self.context.stop
         if self._is_beyond_asked():
             raise StoppedError("asked")
         most = len(self.level.members) * (self.plan.encoded.n_variables - at.in_degree) / 2
         short = self.moment.covers(self.price * most)
-        own = self.first if at.in_degree == 1 else stop
+        own = self.first or stop if at.in_degree == 1 else stop
         context = self.context.ending(stop.untimed() if short else own)
         check = context.stop.check
         if at.in_degree > 1:
             check()
         store = at.in_degree < self.deepest
-        rung = self.measure.rung(self.level, self.below, self.alone, store, check)
-        step = LevelStep(self.level, len(self.below[0]), rung, store, check)
+        facts = self.measure.facts(self.level, self.alone)
+        terms = self.measure.terms(self.level, self.below, store, check)
+        step = LevelStep(self.level, len(self.below[0]), facts, terms, store, check)
         left = int(step.pairs[-1]) - at.pairs
         endless = stop.deadline == math.inf and not ends_by_rules(self.plan)
         if endless and step.pairs[-1] > TUNING.most_sets:
@@ -194,12 +188,42 @@ class LevelSearch:
         if at.in_degree > 1 and self.price * left > TUNING.long_level:
             self._pause()
             check()
-        if self.store.slot is None and (self.foresee or self.up_to is not None):
+        if at.slot is None and (self.foresee or self.up_to is not None):
             at.new = self._last_level()
-        step.run(self, context)
+        self._do(step, context)
         if short and stop.is_over():
             self.moment.spend(self.price * left)
         return step
+
+    def _do(self, step: LevelStep, context: Context) -> None:
+        """Do the chunks of a step that are missing, in order; what is found is in the state."""
+        outcome, at = self.outcome, self.state
+        stop, workers = context.stop, context.pool
+        memory = math.inf if stop.memory is None else stop.memory
+        arrays = (*arrays_of(step.level), *step.siblings, step.pairs)
+        held = resident(arrays) + outcome.listing()
+        most = step.per_task(self.measure.encoded, workers, stop.seconds_left)
+        tasks, shared = step.tasks(at.pairs, most), (self.measure, step)
+        for chunks in in_order(work_on, tasks, workers, shared, step.phase, stop.check):
+            for pairs, found, parts in chunks:
+                at.pairs += pairs
+                at.found += found.sets_counted
+                outcome.add(found)
+                held += found.listing()
+                if step.store and parts is not None:
+                    at.new.add(parts)
+            if held > memory:
+                raise StoppedError("memory")
+            if step.store and held + TUNING.joining * at.new.in_memory > memory and not at.spill():
+                step.store, step.overflowed = False, True
+                at.new.clear()
+            reason = stop.reason()
+            if reason is not None and at.pairs < step.pairs[-1]:
+                raise StoppedError(reason)
+            at.relieve(arrays)
+            at.save_if_due(work_tuning.TUNING.chunk_seconds_apart)
+            if context.report is not None:
+                context.report(step.progress(at.pairs, outcome.sets_counted, self.began))
 
     def _pause(self) -> None:
         """Hand on what was found by now, once, before the search goes on."""
@@ -211,7 +235,7 @@ class LevelSearch:
 
     def _n_complete(self) -> int:
         """Return how many pieces of what is kept are of complete levels: the first ones."""
-        return sum(part.parents.shape[1] < self.at.in_degree for part in self.outcome.kept)
+        return sum(part.parents.shape[1] < self.state.in_degree for part in self.outcome.kept)
 
     def _so_far(self) -> Outcome:
         """Return what was found by now, as if the search ended here."""
@@ -221,19 +245,17 @@ class LevelSearch:
             kept=kept[:complete],
             partial=kept[complete:],
             ended="forecast",
-            complete_to=self.at.in_degree - 1 + len(self.plan.context),
+            complete_to=self.state.in_degree - 1 + len(self.plan.context),
         )
 
     def _climb(self, rate: float) -> None:
         """Go to the level that was found; a join took ``rate`` seconds."""
-        measure, store = self.measure, self.store
         self.below = self.level.columns
-        self.level = measure.level_of(self.at.new.fields())
+        self.level = self.measure.level_of(self.state.new.fields())
         if len(self.alone) and self.level.members.shape[1] == 2:
             self.alone = with_single_parents(self.alone, self.level)
-        self.at = store.next(self.at, self._arrays())
-        self.at.rate = rate
-        store.save_level(self.at, self.outcome)
+        self.state.climb(self._arrays(), rate)
+        self.state.save_if_due()
 
     def _arrays(self) -> dict[str, Sequence[Array]]:
         """Return the arrays of a search state, by group."""
@@ -253,11 +275,11 @@ class LevelSearch:
 
     def _is_beyond_asked(self) -> bool:
         most = self.up_to
-        return most is not None and self.at.in_degree + len(self.plan.context) > most
+        return most is not None and self.state.in_degree + len(self.plan.context) > most
 
     def _is_last_asked_for(self) -> bool:
         most = self.up_to
-        return most is not None and self.at.in_degree + len(self.plan.context) >= most
+        return most is not None and self.state.in_degree + len(self.plan.context) >= most
 
     def _foresee(self, joins: int) -> None:
         """Leave a level whose rest takes longer than there is time; begin none that takes hours.
@@ -265,10 +287,10 @@ class LevelSearch:
         Without a time limit a level that was begun before a break is continued.
         """
         stop = self.context.stop
-        if self._at_least(joins, self.at.rate) > stop.seconds_left:
+        if self._at_least(joins, self.state.rate) > stop.seconds_left:
             raise StoppedError("time")
-        endless = stop.deadline == math.inf and not self.at.pairs
-        if endless and (self.at.rate * joins > TUNING.longest_level or self._is_in_vain(joins)):
+        endless = stop.deadline == math.inf and not self.state.pairs
+        if endless and (self.state.rate * joins > TUNING.longest_level or self._is_in_vain(joins)):
             raise StoppedError("forecast")
 
     def _is_in_vain(self, joins: int) -> bool:
@@ -304,7 +326,7 @@ class LevelSearch:
 
         None can if the lists were asked for up to here only.
         """
-        began, at, asked = now(), self.at, self._is_last_asked_for()
+        began, at, asked = now(), self.state, self._is_last_asked_for()
 
         def worth(joins: int) -> bool:
             if asked or self.moment.covers(self.price * joins):
@@ -317,12 +339,12 @@ class LevelSearch:
 
     def _last_level(self) -> LevelBuffer:
         """Return what takes the sets of the next level, which may turn out to be the last."""
-        columns, in_degree = self.level.columns, self.at.in_degree
+        columns, in_degree = self.level.columns, self.state.in_degree
 
         def bound(arrays: Sequence[Array]) -> Any:
             return self.measure.beyond(self.measure.level_of(arrays), columns, in_degree)
 
-        return LevelBuffer(self.at.new.name, (), bound, self._worth())
+        return LevelBuffer(self.state.new.name, (), bound, self._worth())
 
 
 def price_of_join(plan: SearchPlan) -> float:
@@ -348,17 +370,8 @@ def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
 
 S = TypeVar("S", bound=np.generic)
 
-
-@dataclass(frozen=True, eq=False)
-class Chunk:
-    """One task's share of a level and its result."""
-
-    pairs: int
-    parts: tuple[npt.NDArray[np.generic], ...] | None
-    kept: Kept | None
-    sets: int
-    scored: int
-    tally: Ints
+Chunk = tuple[int, Outcome, "tuple[npt.NDArray[np.generic], ...] | None"]
+"""One run of a level's sets: joins, what was found, and the arrays of the new sets, if stored."""
 
 
 class LevelStep:
@@ -366,25 +379,28 @@ class LevelStep:
 
     A step is sent as what it is made of; which sets are joined with which is found where it
     arrives, faster than it could be sent. ``below`` is the number of sets of the level below,
-    ``store`` says whether the new level is needed for a further one. Looking through the level
-    calls ``check`` between blocks, which may raise StoppedError.
+    ``facts`` and ``terms`` are what the kernels need to know, ``store`` says whether the new level
+    is needed for a further one. Looking through the level calls ``check`` between blocks, which may
+    raise StoppedError.
     """
 
     def __init__(
         self,
         level: Level,
         below: int,
-        rung: Rung,
+        facts: Facts,
+        terms: Any,
         store: bool,
         check: Callable[[], None] = never,
     ) -> None:
-        self.level, self.below, self.rung, self.store = level, below, rung, store
+        self.level, self.below, self.store = level, below, store
+        self.facts, self.terms = facts, terms
         self.overflowed = False
         self._rooms = threading.local()
         self._find_siblings(check)
 
     def __reduce__(self) -> tuple[type[LevelStep], tuple[Any, ...]]:
-        return LevelStep, (self.level, self.below, self.rung, self.store)
+        return LevelStep, (self.level, self.below, self.facts, self.terms, self.store)
 
     def _find_siblings(self, check: Callable[[], None]) -> None:
         """See which sets are joined with which, and how many joins come before each."""
@@ -425,22 +441,23 @@ class LevelStep:
             self._room("best", np.int64, shape),
             measure.uncounted(pairs),
         )
-        tally = np.zeros(len(ORDER), np.int64)
-        run = np.int64(first), np.int64(last)
-        end = measure.join(run, self.siblings, self.level, self.rung, room, tally)
+        found = Outcome()
+        end = measure.join((np.int64(first), np.int64(last)), self, room, found.tally)
         if end == 0:
-            return Chunk(pairs, None, None, 0, 0, tally)
+            return pairs, found, None
         members, subsets, best, *uncounted = (array[:end] for array in arrays_of(room))
-        columns, terms = measure.count(members, measure.columns_of(uncounted), self.rung)
+        columns, terms = measure.count(members, measure.columns_of(uncounted), self.terms)
         new, below = Level(members, subsets, best, columns), self.level.columns
         where = self._room("where", np.int32, members.shape).reshape(-1)
         child = self._room("child", np.uint8, members.shape).reshape(-1)
         score = self._room("score", np.int64, members.shape).reshape(-1)
-        scored, kept = score_level(new, below, self.rung.facts, terms, where, child, score)
-        found = collect(members, where[:kept], child[:kept], score[:kept])
-        stored = arrays_of(measure.stored(new, below, self.rung)) if self.store else ()
+        scored, kept = score_level(new, below, self.facts, terms, where, child, score)
+        if kept:
+            found.kept.append(collect(members, where[:kept], child[:kept], score[:kept]))
+        found.sets_counted, found.families_scored = end, int(scored)
+        stored = arrays_of(measure.stored(new, self)) if self.store else ()
         parts = tuple(map(np.array, stored)) if self.store and len(stored[0]) else None
-        return Chunk(pairs, parts, found, end, int(scored), tally)
+        return pairs, found, parts
 
     def _room(self, name: str, dtype: type[S], shape: tuple[int, int]) -> npt.NDArray[S]:
         """Return the thread's own room for an array; made again and again it would be cleared."""
@@ -480,43 +497,6 @@ class LevelStep:
         for start, end in self.runs(first, len(self.level.members), most):
             yield start, end, self.store
 
-    def run(self, search: LevelSearch, context: Context) -> None:
-        """Do the chunks that are missing, in order; what is found is in the state's ``new``."""
-        outcome, at, store = search.outcome, search.at, search.store
-        stop, workers = context.stop, context.pool
-        memory = math.inf if stop.memory is None else stop.memory
-        arrays = (*arrays_of(self.level), *self.siblings, self.pairs)
-        held = resident(arrays) + outcome.listing()
-        most = self.per_task(search.measure.encoded, workers, stop.seconds_left)
-        tasks, shared = self.tasks(at.pairs, most), (search.measure, self)
-        for chunk in in_order(work_on, tasks, workers, shared, self.phase, stop.check):
-            at.pairs += chunk.pairs
-            outcome.sets_counted += chunk.sets
-            outcome.families_scored += chunk.scored
-            outcome.tally += chunk.tally
-            if chunk.kept is not None:
-                outcome.kept.append(chunk.kept)
-                held += TUNING.listing * sum(array.nbytes for array in chunk.kept)
-            at.found += chunk.sets
-            if self.store and chunk.parts is not None:
-                at.new.add(chunk.parts)
-            if held > memory:
-                raise StoppedError("memory")
-            if (
-                self.store
-                and held + TUNING.joining * at.new.in_memory > memory
-                and not store.spill(at.new)
-            ):
-                self.store, self.overflowed = False, True
-                at.new.clear()
-            reason = stop.reason()
-            if reason is not None and at.pairs < self.pairs[-1]:
-                raise StoppedError(reason)
-            store.relieve(arrays)
-            store.save_chunk(at, outcome)
-            if context.report is not None:
-                context.report(self.progress(at.pairs, outcome.sets_counted, search.began))
-
     @property
     def phase(self) -> str:
         """What is going on, in words."""
@@ -535,30 +515,12 @@ class LevelStep:
         )
 
 
-def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> Chunk:
+def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> list[Chunk]:
     """Run one task of a step, in any worker; sets that nobody will store are not sent back."""
     first, last, store = task
-    chunks = []
-    for run in step.runs(first, last, step.at_once(measure.encoded)):
-        chunk = step.work(measure, run)
-        chunks.append(chunk if store else replace(chunk, parts=None))
-    return put_together(chunks)
-
-
-def put_together(chunks: Sequence[Chunk]) -> Chunk:
-    """Make one chunk of those of a task."""
-    if len(chunks) == 1:
-        return chunks[0]
-    parts = [chunk.parts for chunk in chunks if chunk.parts is not None]
-    kept = [chunk.kept for chunk in chunks if chunk.kept is not None]
-    return Chunk(
-        sum(chunk.pairs for chunk in chunks),
-        tuple(map(np.concatenate, zip(*parts, strict=True))) if parts else None,
-        Kept(*map(np.concatenate, zip(*kept, strict=True))) if kept else None,
-        sum(chunk.sets for chunk in chunks),
-        sum(chunk.scored for chunk in chunks),
-        np.sum([chunk.tally for chunk in chunks], axis=0),
-    )
+    runs = step.runs(first, last, step.at_once(measure.encoded))
+    chunks = (step.work(measure, run) for run in runs)
+    return [(pairs, found, parts if store else None) for pairs, found, parts in chunks]
 
 
 def resident(arrays: Sequence[Array]) -> int:
@@ -571,10 +533,8 @@ def collect(
     sets: npt.NDArray[np.int32],
     child: npt.NDArray[np.uint8],
     scores: Ints,
-) -> Kept | None:
+) -> Kept:
     """Turn kept families of a chunk into children and parents."""
-    if len(sets) == 0:
-        return None
     members = all_members[sets].astype(np.int64)
     parent = np.arange(members.shape[1]) != child[:, None]
     parents = members[parent].reshape(len(sets), members.shape[1] - 1)

@@ -3,7 +3,8 @@
 Part of :mod:`parentage.scoring.search.levels`. The sets of a level arrive chunk by chunk
 (:class:`LevelBuffer`). They are in memory as long as they fit, then in files of a temporary folder,
 as long as these fit the disk. With a checkpoint (:mod:`parentage.work.checkpoint`) the files are in
-its folder, and the state of the search is written there from time to time; a resumed search does
+its folder, and the state of the search (:class:`SearchState`) is written there from time to time; a
+resumed search does
 the missing chunks in the same order, so its lists are the same.
 """
 
@@ -73,6 +74,13 @@ class Outcome:
     def listing(self) -> int:
         """Return what making lists of the kept families will take, in bytes."""
         return TUNING.listing * sum(array.nbytes for part in self.kept for array in part)
+
+    def add(self, other: Outcome) -> None:
+        """Take what a chunk of the search found."""
+        self.kept += other.kept
+        self.sets_counted += other.sets_counted
+        self.families_scored += other.families_scored
+        self.tally += other.tally
 
 
 class LevelBuffer:
@@ -171,17 +179,33 @@ class LevelBuffer:
         self.files = []
 
 
-@dataclass(eq=False)
 class SearchState:
     """Where a search is: the arrays that its step starts from, and how much of it is done.
 
+    Its levels are in memory, or in files where they do not fit; with the ``slot`` of a checkpoint
+    all of it is saved there.
+
     Parameters
     ----------
+    slot
+        Where the state is saved; None for nowhere.
+    exchange
+        A folder for what does not fit into memory; without it one is made where there is room on
+        a disk.
+    most
+        What the process may take altogether, in bytes.
+
+    Attributes
+    ----------
+    outcome
+        What was found so far.
     in_degree
-        Number of parents of the families that the step scores.
+        Number of parents of the families that the step scores; 0 before the search begins.
     arrays
         The fields of the level, of what is needed of the level below, and what else the search
         remembers, by :data:`GROUPS`.
+    files
+        The same arrays in files, for groups that were written.
     new
         The sets of the next level so far.
     pairs
@@ -191,55 +215,42 @@ class SearchState:
     rate
         Seconds that a join took one level below; 0 if that is unknown. A level that takes too long
         by this rate is not begun.
-    files
-        The same arrays in files, for groups that were written.
-    """
-
-    in_degree: int
-    arrays: Mapping[str, Sequence[Array]]
-    new: LevelBuffer
-    pairs: int = 0
-    found: int = 0
-    rate: float = 0.0
-    files: dict[str, Sequence[GrowingArray]] = field(default_factory=dict)
-
-
-class LevelStore:
-    """Where the levels of a search are stored, and its state in the slot of a checkpoint.
-
-    ``exchange`` is a folder for what does not fit into memory; without it one is made where there
-    is room on a disk. ``most`` is what the process may take altogether, in bytes.
     """
 
     def __init__(
         self, slot: Slot | None = None, exchange: Path | None = None, most: int | None = None
     ) -> None:
         self.slot, self.exchange, self.most = slot, exchange, most
+        self.outcome, self.in_degree, self.rate = Outcome(), 0, 0.0
         self._temporary: Path | None = None
         self._kept: dict[int, Sequence[GrowingArray]] = {}
         self._n_kept = 0  # pieces of the outcome's families that are in files
 
-    def begin(self, in_degree: int, arrays: Mapping[str, Sequence[Array]]) -> SearchState:
-        """Return the state before a step."""
-        return SearchState(in_degree, arrays, LevelBuffer(f"sets-{in_degree + 1}"))
+    def begin(self, in_degree: int, arrays: Mapping[str, Sequence[Array]]) -> None:
+        """Stand before a step."""
+        self.in_degree, self.arrays = in_degree, arrays
+        self.new = LevelBuffer(f"sets-{in_degree + 1}")
+        self.pairs = self.found = 0
+        self.files: dict[str, Sequence[GrowingArray]] = {}
 
-    def next(self, done: SearchState, arrays: Mapping[str, Sequence[Array]]) -> SearchState:
-        """Return the state before the next step; the level below is not needed any more."""
-        state = self.begin(done.in_degree + 1, arrays)
-        if done.new.files:
-            state.files["level"] = done.new.files
+    def climb(self, arrays: Mapping[str, Sequence[Array]], rate: float) -> None:
+        """Go to the next step, after joins of ``rate`` seconds; the level below is let go."""
+        below, level = self.files, self.new.files
+        self.begin(self.in_degree + 1, arrays)
+        self.rate = rate
+        if level:
+            self.files["level"] = level
         if self.slot is None:  # a slot removes files when its state does not name them any more
-            for files in done.files.values():
+            for files in below.values():
                 for file in files:
                     file.remove()
-        return state
 
-    def spill(self, new: LevelBuffer) -> bool:
-        """Move sets to disk; False if there is no folder for them, or no room."""
+    def spill(self) -> bool:
+        """Move the new sets to disk; False if there is no folder for them, or no room."""
         try:
-            if self.slot is None and not has_room(self._folder, new.in_memory):
+            if self.slot is None and not has_room(self._folder, self.new.in_memory):
                 return False
-            new.write(self._new_file)
+            self.new.write(self._new_file)
         except OSError as error:
             if self.slot is not None:
                 raise self.slot.checkpoint.full_disk(error) from error
@@ -274,38 +285,27 @@ class LevelStore:
 
     # The state in a checkpoint
 
-    def save_chunk(self, state: SearchState, outcome: Outcome) -> None:
-        """Save the chunks so far, if a write is due."""
-        self._save_if_due(state, outcome, work_tuning.TUNING.chunk_seconds_apart)
-
-    def save_level(self, state: SearchState, outcome: Outcome) -> None:
-        """Save a finished level, if a write is due."""
-        self._save_if_due(state, outcome, 0.0)
-
-    def _save_if_due(self, state: SearchState, outcome: Outcome, apart: float) -> None:
+    def save_if_due(self, apart: float = 0.0) -> None:
+        """Save everything, if a write is due: not within so many seconds of the last one."""
         if self.slot is None:
             return
-        unwritten = state.new.in_memory + sum(
+        unwritten = self.new.in_memory + sum(
             array.nbytes
-            for group, arrays in state.arrays.items()
-            if group not in state.files
+            for group, arrays in self.arrays.items()
+            if group not in self.files
             for array in arrays
         )
         if self.slot.due(unwritten, apart):
-            self.save(state, outcome)
+            self.save()
 
-    def save(self, state: SearchState, outcome: Outcome) -> None:
-        """Save everything that is known."""
+    def save(self, *, done: bool = False) -> None:
+        """Save everything that is known; of a search that is ``done``, what was found."""
         if self.slot is not None:
-            self.slot.write(lambda: self._to_state(state, outcome), required=True)
+            self.slot.write(lambda: self._to_state(done), required=True)
 
-    def save_end(self, outcome: Outcome) -> None:
-        """Save the result of a search that has ended."""
-        if self.slot is not None:
-            self.slot.write(lambda: self._to_state(None, outcome), required=True)
-
-    def _to_state(self, state: SearchState | None, outcome: Outcome) -> SavedState:
+    def _to_state(self, done: bool) -> SavedState:
         """Write what is not in files yet; return what :meth:`restore` reads."""
+        outcome = self.outcome
         for kept in outcome.kept[self._n_kept :]:
             size = kept.parents.shape[1]
             if size not in self._kept:
@@ -317,19 +317,19 @@ class LevelStore:
             "families_scored": outcome.families_scored,
             "tally": outcome.tally.tolist(),
             "live": outcome.live,
-            "done": state is None,
+            "done": done,
         }
         files = {f"kept-{size}": kept_files for size, kept_files in self._kept.items()}
-        if state is None:
+        if done:
             return SavedState(values, files=files)
-        for group, arrays in state.arrays.items():
-            if group not in state.files:
-                written = self._files(f"{group}-{state.in_degree}", arrays)
+        for group, arrays in self.arrays.items():
+            if group not in self.files:
+                written = self._files(f"{group}-{self.in_degree}", arrays)
                 _append(written, arrays)
-                state.files[group] = written
-        state.new.write(self._new_file)
-        where = {name: getattr(state, name) for name in ("in_degree", "pairs", "found", "rate")}
-        files |= {**state.files, "new": state.new.files}
+                self.files[group] = written
+        self.new.write(self._new_file)
+        where = {name: getattr(self, name) for name in ("in_degree", "pairs", "found", "rate")}
+        files |= {**self.files, "new": self.new.files}
         return SavedState({**values, **where}, files=files)
 
     def _files(self, name: str, arrays: Sequence[Array]) -> list[GrowingArray]:
@@ -338,14 +338,12 @@ class LevelStore:
             for i, array in enumerate(arrays)
         ]
 
-    def restore(self, outcome: Outcome) -> SearchState | bool:
-        """Fill in the outcome and return the saved state.
-
-        True if the search had finished, False if nothing was saved.
-        """
+    def restore(self) -> bool:
+        """Take up what was saved, if there is anything; return whether the search had finished."""
         if self.slot is None or self.slot.state is None:
             return False
         values, _, files = self.slot.state
+        outcome = self.outcome
         with self.slot.reading():
             for name, group in files.items():
                 if name.startswith("kept-"):
@@ -359,12 +357,12 @@ class LevelStore:
             if values["done"]:
                 return True
             arrays = {group: [file.mapped() for file in files[group]] for group in GROUPS}
-            state = self.begin(int(values["in_degree"]), arrays)
-            state.files = {group: files[group] for group in GROUPS}
-            state.pairs, state.found = int(values["pairs"]), int(values["found"])
-            state.rate = float(values["rate"])
-            state.new = LevelBuffer(state.new.name, files["new"])
-            return state
+            self.begin(int(values["in_degree"]), arrays)
+            self.files = {group: files[group] for group in GROUPS}
+            self.pairs, self.found = int(values["pairs"]), int(values["found"])
+            self.rate = float(values["rate"])
+            self.new = LevelBuffer(self.new.name, files["new"])
+        return False
 
 
 def _append(files: Sequence[GrowingArray], arrays: Sequence[Array]) -> None:
