@@ -41,9 +41,9 @@ from dataclasses import replace
 import measure
 from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
-from parentage.scoring.encoding import rows as merging
+from parentage.scoring import encoding as merging
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding import encode
 
 batches.ROWS = {batch}
 merging.TUNING = replace(merging.TUNING, worth_merging={worth})

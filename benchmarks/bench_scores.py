@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 from bench_score import alarm, insurance, uci
+from parentage.scoring import encoding as entropy
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding import encode as entropy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.scoring.encoding.encode import Encoded
+    from parentage.scoring.encoding import Encoded
 
 # ---------------------------------------------------------------------------------------------
 # How to count: as printed and as stated

@@ -18,7 +18,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from parentage.data.table import Table
-from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding import encode
 from parentage.scoring.scores import local_score
 from reproduction.counting import PRINTED, STATED, parent_bounds
 from reproduction.published import COLUMNS, DATASETS, FIGURES, GLASS_EXAMPLE, IN_DEGREES

@@ -24,7 +24,7 @@ from parentage.data.datasets import tic_tac_toe
 from parentage.data.reading import read_table
 from parentage.errors import DataWarning, InputError, TableError
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding import encode
 from reproduction import published
 from reproduction.counting import (
     PRINTED,

@@ -29,7 +29,7 @@ from parentage.report.gather import gather, mutual_information
 from parentage.report.page import page_data
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding.rows import distinct_rows, merged
+from parentage.scoring.encoding import distinct_rows, merged
 from parentage.scoring.explanation import explain
 from parentage.scoring.overview import overview
 from parentage.scoring.scores import local_score

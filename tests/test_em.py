@@ -33,7 +33,6 @@ from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score_table
-from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.scores import Penalised, parse_score
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import completed_table
@@ -158,8 +157,8 @@ def test_weighted_search_equals_repeated_rows(seed: int, score: str) -> None:
     weights[0] += -int(weights.sum()) % 4
     states = tuple(tuple(f"s{k}" for k in range(int(c.max()) + 1)) for c in distinct)
     names = tuple("abcde")
-    weighted = WeightedTable(
-        names, states, distinct.astype(np.uint16), repeats=weights.astype(np.uint32), bits=bits
+    weighted = Table(
+        names, states, distinct.astype(np.uint16), repeats=weights.astype(np.uint32), unit_bits=bits
     )
     if len(weighted.constant) > 3:
         return

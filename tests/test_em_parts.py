@@ -49,8 +49,7 @@ from parentage.pipeline import learn
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding.encode import Labels, encode
-from parentage.scoring.encoding.rows import WeightedTable, layout_of
+from parentage.scoring.encoding import Labels, encode, layout_of
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.context import Context
@@ -63,7 +62,7 @@ if TYPE_CHECKING:
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def weighted_table(seed: int, n: int, rows: int) -> WeightedTable:
+def weighted_table(seed: int, n: int, rows: int) -> Table:
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 6, n)
     codes = np.unique(rng.integers(0, sizes, (rows, n)).T.astype(np.uint16), axis=1)
@@ -71,7 +70,7 @@ def weighted_table(seed: int, n: int, rows: int) -> WeightedTable:
     weights[0] += -int(weights.sum()) % 4
     states = tuple(tuple(f"s{k}" for k in range(r)) for r in sizes.tolist())
     names = tuple(f"v{i}" for i in range(n))
-    return WeightedTable(names, states, codes, repeats=weights.astype(np.uint32), bits=2)
+    return Table(names, states, codes, repeats=weights.astype(np.uint32), unit_bits=2)
 
 
 @settings(max_examples=25)

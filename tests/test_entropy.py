@@ -10,7 +10,7 @@ import pytest
 from parentage.errors import ResourceError
 from parentage.kernels.packing import BitMatrix, Groups, pack
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding import encode
 from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint
 from parentage.work import memory
 from strategies import make_table, naive_of, random_columns

@@ -40,7 +40,7 @@ from strategies import make_table, random_columns, random_table
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
-    from parentage.scoring.encoding.encode import Encoded
+    from parentage.scoring.encoding import Encoded
     from parentage.scoring.search.state import Outcome
 
 CLOSED_RULES = (None, "thm1p", "thm1", "thm2", "alg1,alg2", "lemma3,alg2", "alg3,alg4", "all")

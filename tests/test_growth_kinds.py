@@ -18,7 +18,7 @@ from parentage.pipeline import learn
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints, Prior
-from parentage.scoring.encoding.encode import Encoded, pack_states
+from parentage.scoring.encoding import Encoded, pack_states
 from parentage.scoring.measures import measure as measures
 from parentage.scoring.measures import penalised, sums
 from parentage.scoring.measures.measure import with_a_bit_in_front

@@ -19,7 +19,7 @@ from parentage.kernels import judging
 from parentage.kernels._options import Kernel
 from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
-from parentage.scoring.encoding.encode import encode, residuals
+from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.rules import RULES
 from parentage.scoring.scores import entropy_sum
 from strategies import make_table, naive_of, random_columns, tables

@@ -22,9 +22,9 @@ from parentage.errors import InputError, TableError
 from parentage.files import parquet, source
 from parentage.network.network import Network
 from parentage.pipeline import learn
+from parentage.scoring import encoding as entropy
+from parentage.scoring import encoding as merging
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding import encode as entropy
-from parentage.scoring.encoding import rows as merging
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.measures.measure import behind_one_state, sums_with_each
 from strategies import each

@@ -18,7 +18,7 @@ from parentage.data.datasets import tic_tac_toe
 from parentage.data.table import Table
 from parentage.errors import DataWarning, InputError, TableError
 from parentage.scoring.candidates import score
-from parentage.scoring.encoding.encode import encode
+from parentage.scoring.encoding import encode
 from parentage.scoring.rules import theorem3
 from reproduction import published
 from reproduction.counting import (

@@ -17,11 +17,10 @@ from parentage.data.formats import frame as batches
 from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import ParentageError
+from parentage.scoring import encoding as merging
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding import rows as merging
-from parentage.scoring.encoding.encode import encode, residuals
-from parentage.scoring.encoding.rows import merged
+from parentage.scoring.encoding import encode, merged, residuals
 from strategies import each, tables
 from tuned import tune
 

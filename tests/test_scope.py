@@ -33,7 +33,6 @@ from parentage.optimise.beyond import best_listed, beyond_scores, plain_bound, r
 from parentage.scoring.account import Account, Scope, Unknown, origin_from_dict, origin_to_dict
 from parentage.scoring.candidates import score, score_table
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.search import levels
@@ -350,7 +349,7 @@ def test_gains_of_completed_data() -> None:
     table = with_holes(parentage.datasets.chest_clinic(300), 3)
     found = complete_and_score(table, Scoring(), Context())
     data, network = found.table, found.solution.network
-    assert isinstance(data, WeightedTable)
+    assert data is not None and data.unit_bits
     assert not data.has_holes
 
     def likelihood(child: str, parents: tuple[str, ...]) -> float:
@@ -362,7 +361,7 @@ def test_gains_of_completed_data() -> None:
         total = sum(n * math.log(n / given[cell[:-1]]) for cell, n in both.items())
         free = math.prod(len(data.states[data.index(p)]) for p in parents)
         free *= len(data.states[data.index(child)]) - 1
-        return math.ldexp(total, -data.bits) - math.log(data.n_rows) / 2 * free
+        return math.ldexp(total, -data.unit_bits) - math.log(data.n_rows) / 2 * free
 
     assert network.n_arcs > 1
     for parent, child in network.arcs:

@@ -4,7 +4,7 @@ Friedman (1997, 1998). With a network and parameters at hand,
 
 1. *Expectation*: every row that lacks cells becomes its completions, weighted by their posterior
    (:mod:`parentage.network.expectation`); weights are whole multiples of 2^−b of a row
-   (:mod:`parentage.scoring.encoding.rows`);
+   (:mod:`parentage.scoring.encoding`);
 2. *Maximisation*: the completed data are scored and the network that is best on them found, with
    proof; then parameters of that network that maximise the likelihood of what is observed.
 
@@ -34,7 +34,6 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Completion, EmStep, limits_by_name
 from parentage.scoring.candidates import job_of, score_table
 from parentage.scoring.constraints import Prior
-from parentage.scoring.encoding.rows import WeightedTable
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import check_observed
 from parentage.scoring.search.plan import check_weighable
@@ -428,7 +427,7 @@ def _is_best(network: Network, lists: CandidateLists, solution: Solution) -> boo
 
 def completed_table(
     network: Network, table: Table, theta: Floats, bits: int, numbers: Ints | None = None
-) -> WeightedTable:
+) -> Table:
     """Complete a table: every row as its completions, weighted by their posterior.
 
     The weights of a row are its posterior in units of 2^−bits, rounded so that they sum to the row:
@@ -437,11 +436,11 @@ def completed_table(
     expected = Expectation.of_table(network, table, every_cell=True, numbers=numbers)
     codes, weights = completed_rows(expected, theta, 1 << bits)
     order = [network.index(name) for name in table.names]
-    return WeightedTable(
+    return Table(
         table.names,
         table.states,
         np.ascontiguousarray(codes[order]),
         table.cuts,
         repeats=weights.astype(np.uint32),
-        bits=bits,
+        unit_bits=bits,
     )

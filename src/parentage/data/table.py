@@ -243,6 +243,9 @@ class Table:
     repeats
         ``uint32[row of the codes]``: number of times each row occurs; empty if each occurs once.
         ``n_rows`` is their sum. Results are those of the table with every row repeated.
+    unit_bits
+        b, where ``repeats`` are in units of 2^−b of a row, as in a table whose rows are completions
+        with their probabilities.
 
     Examples
     --------
@@ -256,6 +259,7 @@ class Table:
     cuts: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     recipe: Recipe | None = field(default=None, repr=False)
     repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32), repr=False)
+    unit_bits: int = field(default=0, repr=False)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -292,6 +296,8 @@ class Table:
             if int(given.sum(dtype=np.float64)) > MOST_ROWS:
                 raise TableError(f"repeats add up to more than {MOST_ROWS:,} rows")
         repeats = given.astype(np.uint32, copy=False)
+        if int(repeats.sum(dtype=np.int64)) % (1 << self.unit_bits):
+            raise ValueError("the weights do not sum to whole rows")
         repeats.setflags(write=False)
         return repeats
 
@@ -329,7 +335,9 @@ class Table:
     @property
     def n_rows(self) -> int:
         """Number of rows, N, each counted as often as it occurs."""
-        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.stored_rows
+        if not len(self.repeats):
+            return self.stored_rows
+        return int(self.repeats.sum(dtype=np.int64)) >> self.unit_bits
 
     @property
     def packed(self) -> PackedCodes | None:
@@ -343,13 +351,10 @@ class Table:
         return codes.n_rows if isinstance(codes, PackedCodes) else int(codes.shape[1])
 
     @property
-    def unit_bits(self) -> int:
-        """b, where ``repeats`` are in units of 2^−b of a row."""
-        return 0
-
-    @property
     def row_weights(self) -> npt.NDArray[Any] | None:
         """How many rows each row of the codes stands for; None: one."""
+        if self.unit_bits:
+            return np.ldexp(self.repeats.astype(np.float64), -self.unit_bits)
         return self.repeats if len(self.repeats) else None
 
     def column(self, v: int, first: int = 0, last: int | None = None) -> Codes:

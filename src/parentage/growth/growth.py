@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from parentage.growth.score import SweepKey
     from parentage.kernels.growth import Store, Tasks
     from parentage.scoring.candidates import Searched
-    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.encoding import Encoding
     from parentage.scoring.search.state import Outcome
     from parentage.work.executor import Poll, Workers
     from parentage.work.stop import Stop

@@ -207,7 +207,7 @@ class Hook(Kernel):
         return (self._by_numpy.get(kind) or plainly(self._codes[kind]))(*args)
 
     def _overload(self) -> Any:
-        """Return a function that stands for the code: Numba takes the one for the type of the terms.
+        """Return a function that stands for the code for the type of the terms, which Numba sees.
 
         LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
         """

@@ -1,6 +1,6 @@
 """Complete rows: every row times the choices for its components of missing cells.
 
-Rows and choices are packed into words (:class:`parentage.scoring.encoding.rows.Layout`), so that to
+Rows and choices are packed into words (:class:`parentage.scoring.encoding.Layout`), so that to
 make a choice is to set bits.
 """
 

@@ -36,7 +36,7 @@ Arrays that come from outside
   (variable, state), variable ``x`` starting at bit ``offset[x]``; ``arity[variable]`` states each.
   A table of very many rows has no codes (``[variable, 0]``): the bits say the same.
 * ``f[row, c]``: functions with f(0) = f(1) = 0 in fixed point, one per row: c·ln c for most scores
-  (:mod:`parentage.scoring.encoding.encode`); set i uses ``f[row[i]]``. A sweep ends where the row
+  (:mod:`parentage.scoring.encoding`); set i uses ``f[row[i]]``. A sweep ends where the row
   changes.
 * ``excess[set]``: Σ (n_c − 1) over the joint states c that occur; N minus that is their number.
   Its Newton weights are +1 and −1 in turn.

@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.kernels.completing import Choices
     from parentage.network.network import Network
-    from parentage.scoring.encoding.rows import Layout
+    from parentage.scoring.encoding import Layout
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -632,7 +632,7 @@ def completed_rows(
     """
     from parentage.kernels.completing import complete_rows
     from parentage.kernels.labels import merge_rows
-    from parentage.scoring.encoding.rows import layout_of
+    from parentage.scoring.encoding import layout_of
 
     layout = layout_of(expected.structure.sizes)
     units = np.rint(expected.weights * unit).astype(np.int64)

@@ -17,7 +17,7 @@ from parentage.network.network import Network, arc_gains
 from parentage.network.record import Compared, Finding
 from parentage.scoring.account import Account, Scope, stricter
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding.rows import merged
+from parentage.scoring.encoding import merged
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:

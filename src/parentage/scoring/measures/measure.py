@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.kernels.levels import Facts, Level
-    from parentage.scoring.encoding.encode import Encoded, Encoding
+    from parentage.scoring.encoding import Encoded, Encoding
     from parentage.scoring.rules import FamilyNumbers, RuleSet
     from parentage.scoring.search.levels import LevelStep
     from parentage.scoring.search.plan import SearchPlan

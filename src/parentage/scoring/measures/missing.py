@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.encoding.encode import EncodedMissing, complete_residuals, encode_missing
+from parentage.scoring.encoding import EncodedMissing, complete_residuals, encode_missing
 from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores.node_average import observed_rows

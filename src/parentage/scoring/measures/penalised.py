@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.encoding.encode import Encoded, encode, residuals
+from parentage.scoring.encoding import Encoded, encode, residuals
 from parentage.scoring.measures.measure import (
     FamilyTerms,
     Measure,

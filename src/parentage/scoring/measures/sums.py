@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import class_sizes
-from parentage.scoring.encoding.encode import Encoded, encode, residuals
+from parentage.scoring.encoding import Encoded, encode, residuals
 from parentage.scoring.measures.measure import (
     FamilyTerms,
     Measure,

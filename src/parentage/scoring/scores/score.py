@@ -36,7 +36,7 @@ class Score(ABC):
     """A decomposable score: a network's is the sum over its families. Higher is better."""
 
     takes_weights: ClassVar[bool] = False
-    """Whether it is proved for expected counts (:mod:`parentage.scoring.encoding.rows`)."""
+    """Whether it is proved for expected counts (:mod:`parentage.scoring.encoding`)."""
 
     kind: Kind
     parameter: float | None = None

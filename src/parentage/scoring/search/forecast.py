@@ -25,7 +25,7 @@ from parentage.work.memory import available_memory, gigabytes, used_memory
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.encoding import Encoding
     from parentage.scoring.search.plan import SearchPlan
     from parentage.scoring.search.state import Outcome
 

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.kernels.levels import Facts, Level
-    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.encoding import Encoding
     from parentage.scoring.measures.measure import Measure
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.scoring.account import Limit
-    from parentage.scoring.encoding.encode import Encoding
+    from parentage.scoring.encoding import Encoding
     from parentage.scoring.measures.measure import Measure
     from parentage.scoring.scores import Penalised, Score
     from parentage.scoring.settings import Scoring
