@@ -21,17 +21,18 @@ from parentage.errors import InputError
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Prior
 from parentage.scoring.lists import Candidate
-from parentage.scoring.rules import BY_NAME, RULES, FamilyNumbers, RuleSet, fires
+from parentage.scoring.rules import BY_NAME, RULES, RuleSet, fires
 from parentage.scoring.scores import local_score, unit_of
 from parentage.scoring.search.plan import check_learnable, encode_plans, prepare_search, score_for
 from parentage.scoring.settings import Scoring
 from parentage.work.settings import takes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parentage.data.table import Table
     from parentage.scoring.scores import Score
+    from parentage.scoring.search.plan import SearchPlan
 
 
 class RuleCheck(NamedTuple):
@@ -168,25 +169,75 @@ def explain(
     table = as_table(source)
     check_learnable(table)
     members = _check_family(table, child, parents)
-    belief = Prior.of(prior)
-    belief.check(table.names)
-    scoring = Scoring(score=score).for_missing(rule_for_missing(table))
-    by = score_for(table, scoring.score)
-    family = Family(table, by, child, members, unit_of(log_base), belief)
-    best, value = family.best_proper_subset()
-    kept = best is None or family.is_kept()
+    given = Prior.of(prior)
+    given.check(table.names)
+    belief, unit = given.uncertain(), unit_of(log_base)
+    by = score_for(table, Scoring(score=score).for_missing(rule_for_missing(table)).score)
+    plain = _list_of(table, by, child, members)
+    listed = _list_of(table, by, child, members, belief) if belief else plain
+    best = next((one for one in listed if set(one.parents) < set(members)), None)
+    kept = best is None or any(set(one.parents) == set(members) for one in listed)
+    plan = encode_plans(prepare_search(table, Scoring(score=by.name)))[0]
+    x, family = table.index(child), [table.index(parent) for parent in members]
+    added = math.fsum(belief.log_odds(parent, child) for parent in members)
+    own = 0.0  # of a constant without parents, as in the lists, whatever states are declared
+    if members or child not in table.constant:
+        own = by.local(table, x, family) + added
+    unexplained = plan.measure.unexplained(table, x, family)
+    others = (name for name in table.names if name not in (child, *members))
+    further = math.fsum(max(0.0, belief.log_odds(other, child)) for other in others)
+    at_most = -(unexplained + by.price(table, x, family)) + added + further
+    settings = Scoring(score=by.name, prior=belief, rules="none")
+    width = prepare_search(table, settings).search_width
     return Explanation(
         child,
         members,
-        family.own() / family.unit,
+        own / unit,
         kept,
-        None if kept else best,
-        None if kept or value is None else value / family.unit,
-        family.at_most() / family.unit,
-        family.residual(child) / family.unit,
-        family.price_in_words(),
-        tuple(family.checks()),
+        None if kept or best is None else best.parents,
+        None if kept or best is None else best.score / unit,
+        at_most / unit,
+        unexplained / unit,
+        by.bound_in_words(table, x, family),
+        tuple(_checks(table, plan, (child, members), plain, width, unit)),
     )
+
+
+def _checks(
+    table: Table,
+    plan: SearchPlan,
+    family: tuple[str, tuple[str, ...]],
+    listed: Sequence[Candidate],
+    width: float | None,
+    unit: float,
+) -> Iterator[RuleCheck]:
+    """Yield every rule that is proved for the score, for every parent.
+
+    ``listed`` are the candidates within the family, without a prior; ``width`` is in nats.
+    """
+    child, parents = family
+    x, members = table.index(child), [table.index(parent) for parent in parents]
+    encoded, grid = plan.encoded, plan.encoded.grid
+    proved = [rule for rule in RULES if rule.why_not(plan.score.name, width) is None]
+    rules = RuleSet(tuple(rule.name for rule in proved))
+    caps = plan.measure.caps(encoded, table, rules, plan.h, width or 0.0)
+    where = np.flatnonzero(encoded.order == x)  # a constant is nowhere, and has no caps
+    numbers = {}
+    for parent, y in zip(parents, members, strict=True):
+        star = set(parents) - {parent}
+        bin_star = max(one.score for one in listed if set(one.parents) <= star)
+        found = plan.measure.numbers(table, x, members, y, bin_star)
+        numbers[parent] = found._replace(width=width or 0.0)
+    for rule in proved:
+        for parent in parents:
+            if rule.sides is not None:
+                sides = rule.sides(numbers[parent])
+                left, right = float(sides.left) / unit, float(sides.right) / unit
+                removed = bool(fires(sides, float(grid.to_float(grid.tolerance))))
+                yield RuleCheck(rule.name, parent, left, right, removed)
+            elif rule.name in caps and len(where):
+                size, cap = len(parents), int(caps[rule.name][where[0]])
+                yield RuleCheck(rule.name, parent, float(size), float(cap), size > cap)
 
 
 def _check_family(table: Table, child: str, parents: Sequence[str]) -> tuple[str, ...]:
@@ -230,130 +281,19 @@ def in_words(check: RuleCheck, x: str, parents: Sequence[str]) -> str:
     )
 
 
-class Family:
-    """The numbers of one family; in nats inside, in the chosen unit outside."""
-
-    def __init__(
-        self,
-        table: Table,
-        score: Score,
-        child: str,
-        parents: tuple[str, ...],
-        unit: float,
-        prior: Prior,
-    ) -> None:
-        self.table, self.score, self.child, self.parents = table, score, child, parents
-        self.unit, self.prior = unit, prior.uncertain()
-        by, names = score.on_columns_of(table), [child, *parents]
-        self.lists = _lists_of(table, by, names)
-        self.soft_lists = _lists_of(table, by, names, self.prior) if self.prior else self.lists
-        settings = Scoring(score=score.name, prior=self.prior, rules="none")
-        self.width = prepare_search(table, settings).search_width
-        self.plan = encode_plans(prepare_search(table, Scoring(score=score.name)))[0]
-        self.measure = self.plan.measure
-        grid = self.plan.encoded.grid
-        self.tolerance = float(grid.to_float(grid.tolerance))
-
-    def added(self) -> float:
-        """What the prior adds for these parents."""
-        return math.fsum(self.prior.log_odds(parent, self.child) for parent in self.parents)
-
-    def own(self) -> float:
-        """The family's score, prior included."""
-        t = self.table
-        if not self.parents and self.child in t.constant:
-            return 0.0  # as in the lists, whatever states are declared
-        members = [t.index(parent) for parent in self.parents]
-        return self.score.local(t, t.index(self.child), members) + self.added()
-
-    def at_most(self) -> float:
-        """What no superset exceeds: all further arcs that the prior rewards may be there."""
-        further = (
-            max(0.0, self.prior.log_odds(other, self.child))
-            for other in self.table.names
-            if other not in (self.child, *self.parents)
-        )
-        plain = -(self.residual(self.child) + self.price())
-        return plain + self.added() + math.fsum(further)
-
-    def is_kept(self) -> bool:
-        """Whether it is in the child's list."""
-        return any(set(members) == set(self.parents) for _, members in self.soft_lists[self.child])
-
-    def best_proper_subset(self) -> tuple[tuple[str, ...] | None, float | None]:
-        """The best-scoring proper subset and its score in nats, prior included."""
-        for value, members in self.soft_lists[self.child]:  # best first
-            if set(members) < set(self.parents):
-                return members, value
-        return None, None
-
-    def bin(self, members: Sequence[str]) -> float:
-        """Best score of these parents and their subsets, in nats."""
-        own = self.lists[self.child]
-        return max(value for value, listed in own if set(listed) <= set(members))
-
-    def residual(self, name: str) -> float:
-        """H of a variable; a constant has none."""
-        t = self.table
-        return self.measure.unexplained(t, t.index(name), [t.index(p) for p in self.parents])
-
-    def price(self) -> float:
-        """What the parents cost whatever is explained."""
-        t = self.table
-        return self.score.price(t, t.index(self.child), [t.index(p) for p in self.parents])
-
-    def price_in_words(self) -> str:
-        """What that is; nothing for penalised likelihoods, whose rules say it."""
-        t = self.table
-        return self.score.bound_in_words(t, t.index(self.child), [t.index(p) for p in self.parents])
-
-    def checks(self) -> list[RuleCheck]:
-        """Every rule that is proved for this score, for every parent."""
-        proved = [rule for rule in RULES if rule.why_not(self.score.name, self.width) is None]
-        width = self.width or 0.0
-        numbers = {y: self.numbers(y)._replace(width=width) for y in self.parents}
-        caps = self.caps(RuleSet(tuple(rule.name for rule in proved)))
-        size = len(self.parents)
-        found = []
-        for rule in proved:
-            for y in self.parents:
-                if rule.sides is not None:
-                    sides = rule.sides(numbers[y])
-                    left, right = float(sides.left) / self.unit, float(sides.right) / self.unit
-                    removed = bool(fires(sides, self.tolerance))
-                    found.append(RuleCheck(rule.name, y, left, right, removed))
-                elif rule.name in caps:
-                    cap = caps[rule.name]
-                    found.append(RuleCheck(rule.name, y, float(size), float(cap), size > cap))
-        return found
-
-    def numbers(self, y: str) -> FamilyNumbers:
-        """What the rules need to know of the family and its parent y, in nats."""
-        t, star = self.table, [p for p in self.parents if p != y]
-        parents = [t.index(p) for p in self.parents]
-        return self.measure.numbers(t, t.index(self.child), parents, t.index(y), self.bin(star))
-
-    def caps(self, rules: RuleSet) -> dict[str, int]:
-        """The most parents of the child by cap rule; a constant child has none."""
-        encoded, width = self.plan.encoded, self.width or 0.0
-        where = np.flatnonzero(encoded.order == self.table.index(self.child))
-        caps = self.measure.caps(encoded, self.table, rules, self.plan.h, width)
-        return {name: int(cap[where[0]]) for name, cap in caps.items() if len(where)}
-
-
-def _lists_of(
-    table: Table, by: Score, names: Sequence[str], prior: Prior | None = None
-) -> dict[str, list[Candidate]]:
-    """The candidate lists when there are only these columns: scores in nats, best first.
+def _list_of(
+    table: Table, by: Score, child: str, parents: Sequence[str], prior: Prior | None = None
+) -> list[Candidate]:
+    """Return the candidates of a child when there are only these columns: in nats, best first.
 
     Whether a set beats its subsets does not depend on other columns: these are the sets of the
-    table's own lists that lie within ``names``. A constant has the empty set alone.
+    table's own list that lie within ``parents``. A constant has the empty set alone.
     """
-    live = [name for name in names if name not in table.constant]
-    found = {name: [Candidate(0.0, ())] for name in names}
-    if len(live) > 1:
-        inside = None if prior is None else prior.among(live)
-        found |= score(table.select(live), score=by.name, prior=inside, threads=1).to_dict()
-    elif live:
-        found[live[0]] = [Candidate(local_score(table, live[0], score=by.name), ())]
-    return found
+    live = [name for name in (child, *parents) if name not in table.constant]
+    name = by.on_columns_of(table).name
+    if child not in live:
+        return [Candidate(0.0, ())]
+    if len(live) == 1:
+        return [Candidate(local_score(table, child, score=name), ())]
+    inside = None if prior is None else prior.among(live)
+    return score(table.select(live), score=name, prior=inside, threads=1)[child]
