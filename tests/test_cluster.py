@@ -606,8 +606,8 @@ def test_a_stop_is_heard_when_there_is_no_cluster_yet(lonely: Any, kind: str, re
             "silent": {"executor": f"tcp://127.0.0.1:{port}"},
             "silent ws": {"executor": f"ws://127.0.0.1:{port}"},
         }[kind]
-        with Scaling(**given).workers(3, stop) as workers:
-            assert (workers, stop.reason()) == (3, reason)
+        with Scaling(**given).context(3, stop) as context:
+            assert (context.pool, stop.reason()) == (3, reason)
 
 
 def test_a_table_is_scored_as_on_one_machine_when_the_stop_came_first(

@@ -28,7 +28,6 @@ from parentage.optimise import learn_lists
 from parentage.scoring.account import Completion, EmStep, Origin, Unknown
 from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.formats import parquet, read_lists, write_lists
-from parentage.scoring.formats import text as text_formats
 from parentage.scoring.formats.families import Contradiction, first_contradiction, rising
 from parentage.scoring.formats.text import (
     decode_name,
@@ -365,14 +364,12 @@ def test_names_that_are_no_text_in_the_facts_of_parquet_are_a_message() -> None:
         parquet.read_parquet(_parquet(rows, {"parentage": json.dumps(facts)}))
 
 
-def test_lines_are_the_same_however_long_the_blocks_are(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lines_are_those_of_a_text_cut_at_once() -> None:
     for text in ("", "\n", "a", "a\n", "a\n\nb\r\nc", "\n\nab\ncd\n"):
         truth = list(enumerate(text.split("\n"), 1))
-        for block in range(4):
-            monkeypatch.setattr(text_formats, "BLOCK", block)
-            lines = list(numbered_lines(text))
-            assert lines == truth[: len(lines)]
-            assert all(line == "" for _, line in truth[len(lines) :])
+        lines = list(numbered_lines(text))
+        assert lines == truth[: len(lines)]
+        assert all(line == "" for _, line in truth[len(lines) :])
 
 
 def test_parquet_lists_of_others_and_damaged_ones() -> None:

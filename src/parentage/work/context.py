@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import Bytes, InputError, Way, WorkersError
-from parentage.work.executor import LeftError, nothing, pool_of, size_of
+from parentage.work.executor import LeftError, leave, pool_of, size_of
 from parentage.work.progress import shown
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import Stop, interruptible
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from parentage.work.checkpoint import Checkpoint
-    from parentage.work.executor import Poll, Workers
+    from parentage.work.executor import Poll, WorkerPool, Workers
     from parentage.work.progress import Report
 
 
@@ -173,54 +173,39 @@ class Scaling(Settings):
         return None if value is None else Path(value)
 
     @contextlib.contextmanager
-    def workers(self, threads: int, stop: Stop | None = None) -> Iterator[Workers]:
-        """Give what tasks run on: what was asked for, or threads; end it afterwards.
-
-        If ``stop`` ends the waiting for a cluster it is threads as well: what is asked of them with
-        that stop ends as it does on one machine.
-        """
-        with contextlib.ExitStack() as to_close:
-            workers: Workers = threads
-            with contextlib.suppress(LeftError):
-                workers = self._found(to_close, threads, nothing if stop is None else _at_end(stop))
-            if not isinstance(workers, int | Executor):
-                to_close.callback(workers.close)
-            yield workers
-
-    @contextlib.contextmanager
     def context(self, threads: int, stop: Stop, report: Report | None = None) -> Iterator[Context]:
         """Make the context of a piece of work, and end its workers afterwards.
 
-        The folder of a checkpoint is locked meanwhile.
+        The folder of a checkpoint is locked meanwhile. If ``stop`` ends the waiting for a cluster
+        there are threads only: what is asked of them with that stop ends as it does on one machine.
         """
-        with self._opened() as checkpoint, self.workers(threads, stop) as workers:
-            elsewhere = None if isinstance(workers, int) else workers
+        folder, exchange = self.folder("checkpoint"), self.folder("exchange")
+        checkpoint: Checkpoint | None = None
+        workers: WorkerPool | None = None
+        with contextlib.ExitStack() as to_close:
+            if folder is not None:
+                from parentage.work.checkpoint import opened
+
+                checkpoint = to_close.enter_context(opened(folder))
+            if self.executor is not None:
+                with contextlib.suppress(LeftError):
+                    workers = self._workers(to_close, exchange, leave(stop, 0.0))
+                    to_close.callback(workers.close)
             try:
-                yield Context(stop, threads, elsewhere, report, self.folder("exchange"), checkpoint)
+                yield Context(stop, threads, workers, report, exchange, checkpoint)
             except WorkersError as error:
-                if checkpoint is None:
+                if folder is None:
                     raise
-                way = Way("checkpoint", str(checkpoint.folder), "to continue from what is saved")
+                way = Way("checkpoint", str(folder), "to continue from what is saved")
                 raise WorkersError(error.message, way, *error.ways, about=error.about) from error
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[Checkpoint | None]:
-        folder = self.folder("checkpoint")
-        if folder is None:
-            yield None
-            return
-        from parentage.work.checkpoint import opened
-
-        with opened(folder) as checkpoint:
-            yield checkpoint
-
-    def _found(self, to_close: contextlib.ExitStack, threads: int, poll: Poll) -> Workers:
-        """Find or start the workers."""
+    def _workers(
+        self, to_close: contextlib.ExitStack, exchange: Path | None, poll: Poll
+    ) -> WorkerPool:
+        """Find or start the workers that were asked for."""
         from parentage.work.cluster import DaskPool, connected
 
-        exchange, given = self.folder("exchange"), self.executor
-        if given is None:
-            return threads
+        given = self.executor
         if isinstance(given, Executor):
             return pool_of(given, exchange)
         if isinstance(given, str):
@@ -243,16 +228,6 @@ def _check_client(given: object) -> None:
         )
     if given.asynchronous:
         raise InputError("the client is asynchronous", "make one with asynchronous=False")
-
-
-def _at_end(stop: Stop) -> Poll:
-    """Return what ends waiting as soon as the stop says so."""
-
-    def poll() -> None:
-        if stop.reason() is not None:
-            raise LeftError
-
-    return poll
 
 
 @contextlib.contextmanager

@@ -367,14 +367,15 @@ def is_elsewhere(workers: Workers) -> bool:
     return not isinstance(workers, int | ThreadPoolExecutor)
 
 
-def leave(stop: Stop) -> Poll:
+def leave(stop: Stop, grace: float | None = None) -> Poll:
     """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it.
 
-    They know of a deadline; what is not there soon after it is not waited for.
+    They know of a deadline; what is not there ``grace`` seconds after it is not waited for.
     """
+    grace = TUNING.grace_seconds if grace is None else grace
 
     def poll() -> None:
-        if stop.cancelled.is_set() or stop.seconds_left < -TUNING.grace_seconds:
+        if stop.cancelled.is_set() or stop.seconds_left < -grace:
             raise LeftError
 
     return poll

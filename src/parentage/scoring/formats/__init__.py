@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import ListsError, Way
-from parentage.files.atomic import resolved
+from parentage.files.atomic import resolved, write_text
 from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
 from parentage.files.source import Source, SourceLike, open_source
 
@@ -73,8 +73,10 @@ def write_lists(
     from parentage.scoring.formats import parquet, text
 
     name = check_lists_target(path, format)
-    writers = {"jkl": text.write_jkl, "pss": text.write_pss, "parquet": parquet.write_parquet}
-    writers[name](lists, path)
+    if name == "parquet":
+        parquet.write_parquet(lists, path)
+    else:
+        write_text(path, text.jkl_text(lists) if name == "jkl" else text.pss_text(lists))
 
 
 def check_lists_target(

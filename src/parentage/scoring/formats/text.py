@@ -50,19 +50,14 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from parentage.errors import DataWarning, ListsError, Way, warn
-from parentage.files.atomic import write_text
 from parentage.files.detect import OWN_JKL, leading_comments
 from parentage.scoring.account import Unknown
 from parentage.scoring.formats.families import FamilyCollector, facts_text, json_object, with_facts
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Iterator
 
     from parentage.scoring.lists import CandidateLists
-
-BLOCK = 1 << 20
-"""Characters that are cut into lines at a time, at least."""
 
 _FACTS = "# facts "
 _OWN = "parentage"
@@ -90,11 +85,6 @@ def read_jkl(text: str) -> CandidateLists:
     ids = [str(i) for i in range(n_variables)]
     by_id = not own and families.children.keys() == set(ids)
     return families.lists(ids if by_id else None)
-
-
-def write_jkl(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
-    """Write lists, whole or not at all."""
-    write_text(path, jkl_text(lists))
 
 
 def jkl_text(lists: CandidateLists) -> str:
@@ -250,11 +240,6 @@ def read_pss(text: str) -> CandidateLists:
     return with_facts(families.lists(), own)
 
 
-def write_pss(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
-    """Write lists, whole or not at all."""
-    write_text(path, pss_text(lists))
-
-
 def pss_text(lists: CandidateLists) -> str:
     """Return lists as the text of a .pss file.
 
@@ -299,18 +284,17 @@ def _written_names(lists: CandidateLists) -> list[str]:
 
 
 def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    r"""Yield lines with their numbers; only some of them are copies at a time.
+    r"""Yield lines with their numbers, cut out one at a time.
 
     >>> list(numbered_lines("a\nb\n\nc"))
     [(1, 'a'), (2, 'b'), (3, ''), (4, 'c')]
     """
-    number, first = 1, 0
+    number, first = 0, 0
     while first < len(text):
-        last = text.find("\n", first + BLOCK)
+        last = text.find("\n", first)
         last = len(text) if last < 0 else last
-        for line in text[first:last].split("\n"):
-            yield number, line
-            number += 1
+        number += 1
+        yield number, text[first:last]
         first = last + 1
 
 

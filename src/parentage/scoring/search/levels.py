@@ -166,7 +166,7 @@ class LevelSearch:
     def _run(self) -> LevelStep:
         """Join, count and score the level, unless something says that it is not to be begun."""
         at, stop = self.state, self.context.stop
-        if self._is_beyond_asked():
+        if self.up_to is not None and at.in_degree + len(self.plan.context) > self.up_to:
             raise StoppedError("asked")
         most = len(self.level.members) * (self.plan.encoded.n_variables - at.in_degree) / 2
         short = self.moment.covers(self.price * most)
@@ -272,10 +272,6 @@ class LevelSearch:
         if np.isfinite(beyond).any():
             self.outcome.beyond, self.outcome.ended = beyond, reason
             self.outcome.complete_to = complete_to + len(self.plan.context)
-
-    def _is_beyond_asked(self) -> bool:
-        most = self.up_to
-        return most is not None and self.state.in_degree + len(self.plan.context) > most
 
     def _is_last_asked_for(self) -> bool:
         most = self.up_to
