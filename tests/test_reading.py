@@ -113,8 +113,27 @@ def test_text_separated_by_blanks(case: str) -> None:
 def test_blanks_inside_cells_are_said_to_need_quotes() -> None:
     with pytest.raises(TableError, match=r"line 2 has 4 cells, .* \(separator ' '\).*quote a cell"):
         read_table(b"a b c\nNew York 1 u\nBerlin 2 v\n")
-    with pytest.raises(TableError, match="line 2 has 3 cells, the first line has 2"):
+    with pytest.raises(TableError, match=r"3 lines do not have 2 cells .*: line 2 has 3 cells, "):
         read_table(b"a,b\nx,y,\nu,v,\nw,w,\n")  # lines that end in a separator
+
+
+@pytest.mark.parametrize("quotes", ["", 'a "b" c'], ids=["plain", "lenient"])
+def test_all_ragged_lines_are_reported_at_once(
+    quotes: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "_BLOCK", 64)
+    rows = ["1,2,x"] * 40
+    rows[3], rows[20], rows[30] = "1,2", "1,2,3,4", "1"
+    text = "\n".join(["a,b,c", f"1,2,{quotes}", *rows])
+    with pytest.raises(TableError) as refusal:
+        read_table(text.encode())
+    assert str(refusal.value).startswith(
+        "3 lines do not have 3 cells as the first line has (separator ','): "
+        "line 6 has 2 cells, line 23 has 4 cells, line 33 has 1 cell; "
+    )
+    many = text + "\n1,2" * 30
+    with pytest.raises(TableError, match=r"^33 lines do .*, line 49 has 2 cells, and 23 more; "):
+        read_table(many.encode())
 
 
 def test_without_header_columns_are_numbered() -> None:

@@ -34,13 +34,14 @@ from parentage.errors import (
     TableError,
     UndecidedError,
     Way,
+    counted,
     shown_names,
     warn,
 )
 from parentage.files.detect import SEPARATORS, csv_reader, first_records
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from parentage.data.columns import CellCodes
 
@@ -52,6 +53,11 @@ _TITLE_LINES = 20
 
 _RECORDS = 10
 """Number of records that the separator is found from."""
+
+_RAGGED_LINES = 10
+"""Most lines with too many or too few cells that an error names."""
+
+_QUOTE_IT = "quote a cell that holds the separator"
 
 
 def read(
@@ -166,16 +172,19 @@ def read_lenient(text: str, separator: str, header: bool) -> RawTable:
     """Read with Python's csv module: any quotes, slower."""
     reader = csv_reader(text, separator)
     rows, lines, before = list[list[str]](), list[int](), 0
+    ragged: dict[int, int] = {}
     try:
         for cells in reader:
             if len(cells) > 1 or any(cell.strip() for cell in cells):
                 if rows and len(cells) != len(rows[0]):
-                    raise _ragged(before + 1, len(cells), len(rows[0]), separator)
+                    ragged[before + 1] = len(cells)
                 rows.append(cells)
                 lines.append(before + 1)
             before = reader.line_num
     except csv.Error as error:
         raise TableError(f"line {before + 1}: {error}") from None
+    if ragged:
+        raise _ragged(ragged, len(rows[0]), separator)
     first = _first_record(rows[0] if rows else [], separator)
     builders = [ColumnBuilder() for _ in first]
     for builder, cells_of_column in zip(builders, zip(*rows[header:], strict=True), strict=False):
@@ -196,7 +205,7 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
     begins: list[
         tuple[int, int]
     ] = []  # of every block: its first byte, the row of its first record
-    byte = 0
+    byte, ragged = 0, dict[int, int]()  # first bytes of records, and the number of their cells
     for block in blocks(data, separator):
         records, begin, byte = block, byte, block.stop
         if not first and len(block.ends):
@@ -207,16 +216,20 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
                 records = block.without_first()
         if not len(records.ends):
             continue
-        ragged = np.flatnonzero(records.cells != len(first))
-        if len(ragged):
-            line_number = line_at(data, int(records.starts[ragged[0]]))
-            raise _ragged(line_number, int(records.cells[ragged[0]]), len(first), separator)
+        odd = records.cells != len(first)
+        ragged |= zip(records.starts[odd].tolist(), records.cells[odd].tolist(), strict=True)
+        if ragged:
+            continue
         for builder, (codes, cells) in zip(
             builders, split(data, records, separator, len(first)), strict=True
         ):
             builder.add(codes, cells)
         begins.append((begin, rows - (records is not block)))
         rows += len(records.ends)
+    if ragged:
+        shown = dict(islice(ragged.items(), _RAGGED_LINES))
+        lines = {line_at(data, start): cells for start, cells in shown.items()}
+        raise _ragged(lines, len(first), separator, len(ragged))
 
     def line_of(row: int) -> int:
         start, first_row = next(begin for begin in reversed(begins) if begin[1] <= row)
@@ -267,13 +280,23 @@ def _first_record(cells: list[str], separator: str) -> list[str]:
     return cells
 
 
-def _ragged(line: int, found: int, expected: int, separator: str) -> TableError:
-    return TableError(
-        f"line {line} has {found} cell{'' if found == 1 else 's'}, the first line has {expected} "
-        f"(separator {separator!r})",
-        "correct the line",
-        "quote a cell that holds the separator",
+def _ragged(
+    cells: Mapping[int, int], expected: int, separator: str, n_lines: int | None = None
+) -> TableError:
+    """Report lines with too many or too few cells: the first ``cells`` by line, of ``n_lines``."""
+    n_lines = n_lines or len(cells)
+    found = [
+        f"line {line} has {counted(n, 'cell')}" for line, n in islice(cells.items(), _RAGGED_LINES)
+    ]
+    if n_lines == 1:
+        said = f"{found[0]}, the first line has {expected} (separator {separator!r})"
+        return TableError(said, "correct the line", _QUOTE_IT)
+    more = f", and {n_lines - len(found):,} more" if n_lines > len(found) else ""
+    said = (
+        f"{n_lines:,} lines do not have {expected} cells as the first line has "
+        f"(separator {separator!r}): {', '.join(found)}{more}"
     )
+    return TableError(said, "correct the lines", _QUOTE_IT)
 
 
 _BLOCK = 1 << 24
