@@ -117,6 +117,12 @@ def test_blanks_inside_cells_are_said_to_need_quotes() -> None:
         read_table(b"a,b\nx,y,\nu,v,\nw,w,\n")  # lines that end in a separator
 
 
+def test_a_header_with_a_ragged_line_below_is_no_title() -> None:
+    rows = ["1,5;x;u", "2,5;y;v", "1,5;x;u;w", "2,5;x;v"]
+    with pytest.raises(TableError, match=r"^line 4 has 4 cells, the first line has 3"):
+        read_table("\n".join(["a;b;c", *rows]).encode())
+
+
 @pytest.mark.parametrize("quotes", ["", 'a "b" c'], ids=["plain", "lenient"])
 def test_all_ragged_lines_are_reported_at_once(
     quotes: str, monkeypatch: pytest.MonkeyPatch

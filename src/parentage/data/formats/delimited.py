@@ -106,9 +106,11 @@ def _refuse_title(text: str) -> None:
         separator = _separator_of(below)
         if separator is None or separator == " ":
             continue
-        above = text.split("\n", number)[:number]
-        if below.split("\n", number + 1)[number].strip() and not any(
-            separator in line.rstrip(separator) for line in above
+        above, header = text.split("\n", number)[:number], below.split("\n", number + 1)[number]
+        most = header.count(separator)
+        if header.strip() and not any(
+            separator in line.rstrip(separator) or max(map(line.count, SEPARATORS)) > most
+            for line in above
         ):
             shown = next((line.strip() for line in above if line.strip()), "")
             lines = "line is" if number == 1 else f"{number} lines are"
