@@ -92,7 +92,8 @@ class Kernel:
         Whether its arithmetic is meant to be modulo 2^64, as that of hash functions is; NumPy warns
         of any other overflow.
     make
-        Builds what Numba compiles a call to, for an instruction; None: Numba compiles the function.
+        Builds what Numba compiles a call to, for an instruction or a :func:`hook`; None: Numba
+        compiles the function.
     """
 
     __name__: str
@@ -112,6 +113,19 @@ class Kernel:
         self._plain: Callable[..., Any] | None = None
         self._dispatcher: Any = None
         self._spent = 0.0
+        self.codes: dict[type, Callable[..., Any]] = {}
+        self.numpy_codes: dict[type, Callable[..., Any]] = {}
+
+    def for_terms(
+        self, kind: type, *, numpy: bool = False
+    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register the code of a :func:`hook` for terms of one kind, or its ``numpy`` version."""
+
+        def register(code: Callable[..., Any]) -> Callable[..., Any]:
+            (self.numpy_codes if numpy else self.codes)[kind] = code
+            return code
+
+        return register
 
     def as_numpy(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Register what runs instead of the kernel's own Python when the work is small."""
@@ -170,43 +184,18 @@ class Kernel:
         return make_dispatcher(own, self.options)
 
 
-class Hook(Kernel):
-    """A part of kernels whose code depends on the type of its argument ``terms``."""
+def hook(function: Callable[..., Any]) -> Kernel:
+    """Make a part of kernels whose code depends on the type of its argument ``terms``.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        super().__init__(function, {}, make=self._overload)
-        self._at = list(inspect.signature(function).parameters).index("terms")
-        self._codes: dict[type, Callable[..., Any]] = {}
-        self._by_numpy: dict[type, Callable[..., Any]] = {}
+    The code for each type is registered by :meth:`Kernel.for_terms`.
+    """
+    at = list(inspect.signature(function).parameters).index("terms")
 
-    def for_terms(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register the code for terms of one kind."""
+    def interpreted(*args: Any) -> Any:
+        kind = type(args[at])
+        return (kernel.numpy_codes.get(kind) or plainly(kernel.codes[kind]))(*args)
 
-        def register(code: Callable[..., Any]) -> Callable[..., Any]:
-            self._codes[kind] = code
-            return code
-
-        return register
-
-    def numpy_for_terms(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register what runs instead of this code when the work is small."""
-
-        def register(code: Callable[..., Any]) -> Callable[..., Any]:
-            self._by_numpy[kind] = code
-            return code
-
-        return register
-
-    @property
-    def interpreted(self) -> Callable[..., Any]:
-        """The code for the terms that are given."""
-        return self._choose
-
-    def _choose(self, *args: Any) -> Any:
-        kind = type(args[self._at])
-        return (self._by_numpy.get(kind) or plainly(self._codes[kind]))(*args)
-
-    def _overload(self) -> Any:
+    def make() -> Any:
         """Return a function that stands for the code for the type of the terms, which Numba sees.
 
         LLVM inlines it. Numba's own ``inline="always"`` loses what such code writes into arrays.
@@ -214,14 +203,18 @@ class Hook(Kernel):
         from numba.extending import overload
 
         def choose(*types_: Any) -> Callable[..., Any] | None:
-            kind: Any = getattr(types_[self._at], "instance_class", None)
-            code = self._codes.get(kind)
-            return code and linked(code, lambda kernel: kernel.compiled)
+            kind: Any = getattr(types_[at], "instance_class", None)
+            code = kernel.codes.get(kind)
+            return code and linked(code, lambda part: part.compiled)
 
-        choose.__signature__ = inspect.signature(self.py_func)  # type: ignore[attr-defined]  # Numba asks
+        choose.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]  # Numba asks
         options: Any = {name: JIT[name] for name in ("nogil", "boundscheck", "error_model")}
-        overload(self.py_func, jit_options=options)(choose)
-        return self.py_func
+        overload(function, jit_options=options)(choose)
+        return function
+
+    kernel = Kernel(function, {}, make=make)
+    kernel.as_numpy(interpreted)
+    return kernel
 
 
 @functools.cache

@@ -12,7 +12,7 @@ positive, so a dead family compares as better than anything.
 
 What is counted of a set, how a family is scored and what no superset exceeds depends on the measure
 (:mod:`parentage.scoring.measures`). Its *terms*, a named tuple, select that code by their type: the
-functions below that only raise are hooks (:class:`~parentage.kernels._options.Hook`), written in
+functions below that only raise are hooks (:func:`~parentage.kernels._options.hook`), written in
 :mod:`parentage.kernels.likelihoods`, :mod:`parentage.kernels.sums` and
 :mod:`parentage.kernels.missing`, and are compiled into :func:`judge_level` and :func:`score_level`.
 Where a set without a live family can be passed over, joining and judging go hand in hand instead
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.kernels._options import INLINE, JIT, Hook, njit
+from parentage.kernels._options import INLINE, JIT, hook, njit
 from parentage.kernels.judging import (
     CELLS,
     CHILD,
@@ -89,7 +89,7 @@ class Facts(NamedTuple):
     """Bit r: rule number r is on."""
 
 
-@Hook
+@hook
 def local_scores(new, below, terms, scores):
     """Set ``scores[set, child]`` to the score of every live family; DEAD: it has none.
 
@@ -98,7 +98,7 @@ def local_scores(new, below, terms, scores):
     raise NotImplementedError("for kernels only")
 
 
-@Hook
+@hook
 def rule_out(end, new, level, facts, terms, known):
     """Set ``new.best`` of every family that a rule rules out to DEAD + rule.
 
@@ -110,13 +110,13 @@ def rule_out(end, new, level, facts, terms, known):
     raise NotImplementedError("for kernels only")
 
 
-@Hook
+@hook
 def bound_outside(x, subsets, known, level, facts, terms):
     """Return what no superset of a joined set exceeds as parents of x, which is outside it."""
     raise NotImplementedError("for kernels only")
 
 
-@Hook
+@hook
 def note_set(to, known, columns, terms):
     """Write what is known of a joined set, before it is counted, where it will be."""
     raise NotImplementedError("for kernels only")

@@ -169,7 +169,7 @@ def _rule_out(end, new, level, facts, terms, known):
                 best[i, a] = DEAD + FUNCTIONAL
 
 
-@rule_out.numpy_for_terms(SumTerms)
+@rule_out.for_terms(SumTerms, numpy=True)
 def _rule_out_by_numpy(end, new, level, facts, terms, known):
     members, subsets, best = new.members[:end], new.subsets[:end], new.best[:end]
     value, minus, occupied, row = level.columns
@@ -227,7 +227,7 @@ def _local_scores(new, below, terms, scores):
                 scores[i, a] = value[i] - minus[subsets[i, a], column[x]] - constant[x]
 
 
-@local_scores.numpy_for_terms(SumTerms)
+@local_scores.for_terms(SumTerms, numpy=True)
 def _local_scores_by_numpy(new, below, terms, scores):
     x = new.members
     parents = below.minus[new.subsets, terms.column[x]]

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
 
@@ -83,16 +84,16 @@ class Measure(ABC):
     # From a table to the plan of a search
 
     @staticmethod
-    @abstractmethod
     def encode(
         table: Table, score: Any, width: float, context: Sequence[int], closed: bool, most: int
     ) -> Encoding:
         """Encode a table for searches within a context, of ``most`` further parents."""
+        return encode(table, score, width, context, live_only=closed, most_parents=most)
 
     @staticmethod
-    @abstractmethod
     def residuals(encoded: Any, table: Table, context: Sequence[int] = ()) -> Ints:
         """Return ``[variable]``: h, what all other variables together leave unexplained."""
+        return residuals(encoded, table, context)
 
     @staticmethod
     def caps(encoded: Any, table: Table, rules: RuleSet, h: Ints, width: float) -> dict[str, Ints]:

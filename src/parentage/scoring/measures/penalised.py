@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.scoring.encoding import Encoded, encode, residuals
 from parentage.scoring.measures.measure import (
     FamilyTerms,
     Measure,
@@ -32,8 +31,8 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.kernels.levels import Counted, Level
     from parentage.kernels.likelihoods import LikelihoodTerms
+    from parentage.scoring.encoding import Encoded
     from parentage.scoring.measures.measure import Members
-    from parentage.scoring.scores import Score
     from parentage.scoring.search.levels import LevelStep
 
 
@@ -41,15 +40,6 @@ class PenalisedMeasure(Measure):
     """The likelihood of a family minus a weight for each of its free parameters."""
 
     payable = True
-
-    @staticmethod
-    def encode(
-        table: Table, score: Score, width: float, context: Sequence[int], closed: bool, most: int
-    ) -> Encoded:
-        """Encode a table, for a search over live sets or over all."""
-        return encode(table, score, width, context, live_only=closed, most_parents=most)
-
-    residuals = staticmethod(residuals)
 
     @staticmethod
     def caps(

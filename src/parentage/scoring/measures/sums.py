@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import class_sizes
-from parentage.scoring.encoding import Encoded, encode, residuals
 from parentage.scoring.measures.measure import (
     FamilyTerms,
     Measure,
@@ -41,6 +40,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Repeats, Table
     from parentage.kernels.levels import Level
     from parentage.kernels.sums import Sums, SumTerms
+    from parentage.scoring.encoding import Encoded
     from parentage.scoring.measures.measure import Members
     from parentage.scoring.scores import BySums
     from parentage.scoring.search.plan import SearchPlan
@@ -62,15 +62,6 @@ class SumMeasure(Measure):
     def __getstate__(self) -> dict[str, Any]:
         """Leave out functions, which are made again faster than they are sent."""
         return {"plan": self.plan, "_value_functions": {}, "_swept_functions": {}}
-
-    @staticmethod
-    def encode(
-        table: Table, score: BySums, width: float, context: Sequence[int], closed: bool, most: int
-    ) -> Encoded:
-        """Encode a table."""
-        return encode(table, score, width, context, live_only=closed, most_parents=most)
-
-    residuals = staticmethod(residuals)
 
     @property
     def encoded(self) -> Encoded:

@@ -2,7 +2,7 @@
 
 The stage before the search, shared by ``score`` and ``info``: encoding, residual entropies, caps,
 limits and constraints, with everything that can be refused refused. A plan plans and nothing
-else; :func:`parentage.scoring.search.levels.search` runs it.
+else; :class:`parentage.scoring.search.levels.LevelSearch` runs it.
 """
 
 from __future__ import annotations
