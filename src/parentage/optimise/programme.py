@@ -11,6 +11,9 @@ is below the cost of every network (Lagrangian relaxation), and L(y) plus what a
 cost exceeds its child's least one is below the cost of every network with that set. Multipliers
 are rounded to a grid, so that a certificate can repeat the sum in whole numbers.
 
+A large programme begins with the cheapest sets of every child. Others enter when their reduced
+cost is below zero, so that a solution is one for all sets; L(y) is over all sets in any case.
+
 Sets that are removed for good are missing from new rows, and from time to time their columns are
 deleted. In a tree further sets are shut for a while: bounds of columns, not rows, say so.
 """
@@ -69,18 +72,19 @@ class CutLP:
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
         self.work = 0
-        self.kept: Ints = np.arange(problem.m)
-        self.at: Ints = np.arange(problem.m)
+        self.kept: Ints = np.zeros(0, np.int64)
+        self.at: Ints = np.full(problem.m, -1, np.int64)
         self._highspy = highspy
         self.solver: Any = highspy.Highs()
         self.solver.silent()
         self.solver.setOptionValue("threads", 1)
         self.solver.setOptionValue("presolve", "off")
-        m = problem.m
-        self.solver.addVars(m, np.zeros(m), np.ones(m))
-        self.solver.changeColsCost(m, np.arange(m, dtype=np.int32), problem.cost)
-        whole = [CutRow(np.arange(a, b), np.ones(b - a), 1.0) for a, b in problem.spans()]
-        self._add_rows(whole, lower=1.0)
+        self._child = np.repeat(np.arange(problem.n), np.diff(problem.offsets))
+        self.solver.addRows(
+            problem.n, np.ones(problem.n), np.ones(problem.n), 0,
+            np.zeros(problem.n, np.int32), np.zeros(0, np.int32), np.zeros(0),
+        )  # fmt: skip
+        self._enter(self._first())
 
     def solve(self, part: Part, phase: str, exhausted: Callable[[], bool] = lambda: False) -> bool:
         """Solve the programme as it is, slice by slice; whether there is a solution.
@@ -88,6 +92,21 @@ class CutLP:
         False when the run stops, its work is ``exhausted``, the programme is infeasible or HiGHS is
         in trouble: :meth:`infeasible` tells.
         """
+        chosen = part.choice[~self.shut[part.choice]]
+        self._enter(chosen[self.at[chosen] < 0])
+        while True:
+            optimal = self._run(part, phase, exhausted)
+            if not (optimal or self.infeasible()):
+                return False
+            missing = self._missing(optimal=optimal)
+            if len(missing) == 0:
+                break
+            self._enter(missing)
+        self.age = np.where(self.y > BINDING, 0, self.age + 1)
+        return optimal
+
+    def _run(self, part: Part, phase: str, exhausted: Callable[[], bool]) -> bool:
+        """Solve the programme with the columns it has; whether there is a solution."""
         statuses = self._highspy.HighsModelStatus
         while not (part.stopped() or exhausted()):
             self.solver.setOptionValue("simplex_iteration_limit", SLICE)
@@ -99,17 +118,63 @@ class CutLP:
             part.tick(phase)
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
-        optimal = self.solver.getModelStatus() == statuses.kOptimal
+        optimal: bool = self.solver.getModelStatus() == statuses.kOptimal
         solution = self.solver.getSolution()
         if optimal or solution.dual_valid:  # multipliers bound, whether the solver ended or not
             dual = np.array(solution.row_dual)[self.problem.n :]
             self.y = on_grid(-dual)
         self.x = np.zeros(self.problem.m)  # the last solution may hold sets that are shut now
-        if not optimal:
-            return False
-        self.x[self.kept] = solution.col_value
-        self.age = np.where(self.y > BINDING, 0, self.age + 1)
-        return True
+        if optimal:
+            self.x[self.kept] = solution.col_value
+        return optimal
+
+    def _first(self) -> Ints:
+        """Return the sets that the programme begins with: the cheapest of every child."""
+        every = np.arange(self.problem.m)
+        few = self.problem.m <= self._tuning.spare
+        return every if few else self._cheapest(every, self.problem.cost)
+
+    def _missing(self, *, optimal: bool) -> Ints:
+        """Return sets whose columns the programme needs: they are cheaper than those it has.
+
+        All that are open, if those it has leave no solution.
+        """
+        outside = (self.at < 0) & ~self.shut
+        if optimal and outside.any():
+            used = np.flatnonzero(self.y > 0)
+            reduced = reduced_costs(self.problem, [self.rows[i] for i in used], self.y[used])
+            inside = np.where(self.shut | (self.at < 0), np.inf, reduced)
+            least = np.minimum.reduceat(inside, self.problem.offsets[:-1])
+            outside &= reduced < least[self._child] - BINDING
+            return self._cheapest(np.flatnonzero(outside), reduced)
+        return np.flatnonzero(outside)
+
+    def _cheapest(self, sets: Ints, cost: Floats) -> Ints:
+        """Return the sets, only the cheapest few of every child."""
+        sets = sets[np.lexsort((cost[sets], self._child[sets]))]
+        first = np.searchsorted(self._child[sets], self._child[sets])
+        return np.sort(sets[np.arange(len(sets)) - first < self._tuning.columns])
+
+    def _enter(self, sets: Ints) -> None:
+        """Add the columns of sets."""
+        if len(sets) == 0:
+            return
+        new, n = np.full(self.problem.m, -1, np.int64), self.problem.n
+        new[sets] = np.arange(len(sets))
+        columns = np.concatenate([sets, *(row.columns for row in self.rows)])
+        values = np.concatenate([np.ones(len(sets)), *(row.values for row in self.rows)])
+        lengths = [len(row.columns) for row in self.rows]
+        rows = np.concatenate([self._child[sets], n + np.repeat(np.arange(len(lengths)), lengths)])
+        entries = np.flatnonzero(new[columns] >= 0)
+        entries = entries[np.argsort(new[columns[entries]], kind="stable")]
+        starts = offsets_of(np.bincount(new[columns[entries]], minlength=len(sets)))
+        self.solver.addCols(
+            len(sets), self.problem.cost[sets], np.zeros(len(sets)), np.ones(len(sets)),
+            len(entries), starts[:-1].astype(np.int32), rows[entries].astype(np.int32),
+            values[entries],
+        )  # fmt: skip
+        self.at[sets] = len(self.kept) + np.arange(len(sets))
+        self.kept = np.concatenate([self.kept, sets])
 
     def count_work(self) -> None:
         """Add the work of the solver's last run: by its iterations, and by the columns."""
@@ -190,18 +255,21 @@ class CutLP:
         """Return the cuts with a multiplier."""
         return [self.cuts[i] for i in np.flatnonzero(self.y > BINDING)]
 
-    def _add_rows(self, rows: Sequence[CutRow], lower: float = -math.inf) -> None:
+    def _add_rows(self, rows: Sequence[CutRow]) -> None:
         if not rows:
             return
-        starts = offsets_of(np.array([len(row.columns) for row in rows]))
+        columns = self.at[np.concatenate([row.columns for row in rows])]
+        owner = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
+        inside = columns >= 0
+        starts = offsets_of(np.bincount(owner[inside], minlength=len(rows)))
         self.solver.addRows(
             len(rows),
-            np.full(len(rows), max(lower, -self._highspy.kHighsInf)),
+            np.full(len(rows), -self._highspy.kHighsInf),
             np.array([row.side for row in rows]),
             int(starts[-1]),
             starts[:-1].astype(np.int32),
-            self.at[np.concatenate([row.columns for row in rows])].astype(np.int32),
-            np.concatenate([row.values for row in rows]),
+            columns[inside].astype(np.int32),
+            np.concatenate([row.values for row in rows])[inside],
         )
 
 
@@ -211,21 +279,25 @@ def on_grid(y: Floats) -> Floats:
     return rounded
 
 
-def bound_of(
-    problem: Problem, rows: Sequence[CutRow], y: Floats, shut: Flags
-) -> tuple[float, Floats]:
-    """Return L(y) and its rise, per set, for any rows, when the sets in ``shut`` are left out."""
+def reduced_costs(problem: Problem, rows: Sequence[CutRow], y: Floats) -> Floats:
+    """Return the cost of every set, with the prices of the cuts that it is in."""
     reduced = problem.cost.copy()
-    sides = 0.0
     if rows:
         columns = np.concatenate([row.columns for row in rows])
         values = np.concatenate([row.values for row in rows])
         values *= np.repeat(y, [len(row.columns) for row in rows])
         reduced += np.bincount(columns, values, problem.m)
-        sides = math.fsum(y * [row.side for row in rows])
+    return reduced
+
+
+def bound_of(
+    problem: Problem, rows: Sequence[CutRow], y: Floats, shut: Flags
+) -> tuple[float, Floats]:
+    """Return L(y) and its rise, per set, for any rows, when the sets in ``shut`` are left out."""
+    reduced = reduced_costs(problem, rows, y)
     reduced[shut] = np.inf
     least = np.minimum.reduceat(reduced, problem.offsets[:-1])
     if np.isinf(least).any():
         return math.inf, np.full(problem.m, np.inf)
     rise = reduced - np.repeat(least, np.diff(problem.offsets))
-    return math.fsum(least) - sides, rise
+    return math.fsum(least) - math.fsum(y * [row.side for row in rows]), rise

@@ -170,6 +170,13 @@ class Tuning:
         "Removed columns are kept up to half and this many.",
         "removed columns stay",
     )
+    columns: int = tuned(
+        8,
+        "columns",
+        "Cheapest sets of a child that enter a linear programme at a time; others enter when their "
+        "reduced cost is below zero.",
+        "",
+    )
     root_patience: Patience = tuned(
         Patience(8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
     )
