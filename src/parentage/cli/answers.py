@@ -21,7 +21,7 @@ from parentage.cli.options import (
     option,
     settings,
 )
-from parentage.cli.output import print_json, say, show_progress, table_text, warn
+from parentage.cli.output import beside, print_json, say, show_progress, table_text, warn
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
 from parentage.work.settings import Option, setting
@@ -115,7 +115,9 @@ def path_text(found: PenaltyPath) -> str:
     if found.grid:
         head = ("sample size", "arcs", "parameters", "BDeu")
     lines = table_text(head, rows, left=1).splitlines()
-    lines = [f"{line}  {change}".rstrip() for line, change in zip(lines, changes, strict=True)]
+    lines = [
+        beside(f"{line}  ", change).rstrip() for line, change in zip(lines, changes, strict=True)
+    ]
     proven = "all proven optimal" if found.optimal else "not all proven"
     exact = "a grid: others may lie between" if found.grid else "none is missing"
     return "\n".join([*lines, "", f"{len(found)} networks, {proven}; {exact}.", found.sentence()])

@@ -33,6 +33,9 @@ MANY_VARIABLES = 60
 FIRST_VARIABLES = 30
 """Number of variables that a terminal shows of more."""
 
+NARROWEST = 8
+"""Characters that a column of names keeps in a narrow terminal."""
+
 
 def print_json(content: Any) -> None:
     """Print one JSON object on stdout."""
@@ -49,14 +52,51 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
     """
     columns = list(zip(head, *rows, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
+    if sys.stdout.isatty():
+        widths = fitted(widths, left, shutil.get_terminal_size().columns)
     lines = []
     for row in (head, *rows):
         cells = [
-            cell.ljust(width) if i < left else cell.rjust(width)
+            shortened(cell, width).ljust(width) if i < left else cell.rjust(width)
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
+
+
+def fitted(widths: Sequence[int], left: int, room: int) -> list[int]:
+    """Narrow the widest of the first ``left`` columns until a table fits into ``room``.
+
+    >>> fitted([30, 12, 9], 2, 45)
+    [20, 12, 9]
+    """
+    widths = list(widths)
+    over = sum(widths) + 2 * (len(widths) - 1) - room
+    while over > 0 and max(widths[:left], default=0) > NARROWEST:
+        widths[widths.index(max(widths[:left]))] -= 1
+        over -= 1
+    return widths
+
+
+def shortened(text: str, width: int) -> str:
+    """Leave out the middle of a text that is wider than its column.
+
+    >>> shortened("age_at_admission", 9)
+    'age_…sion'
+    """
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def beside(start: str, words: str) -> str:
+    """Put words after the start of a line; a terminal that is too narrow gets several lines."""
+    room = shutil.get_terminal_size().columns - len(start)
+    if not sys.stdout.isatty() or len(words) <= room:
+        return start + words
+    lines = textwrap.wrap(words, max(room, 2 * NARROWEST), break_on_hyphens=False)
+    return ("\n" + " " * len(start)).join([start + lines[0], *lines[1:]])
 
 
 def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
