@@ -77,7 +77,7 @@ def test_a_folder_with_something_else_is_refused(tmp_path: Path, data: str, name
 
 def test_lists_do_not_go_into_a_folder_with_something_else(tmp_path: Path) -> None:
     (tmp_path / "notes").write_text("precious")
-    with pytest.raises(InputError, match="something else, 'notes'"):
+    with pytest.raises(InputError, match="holds no checkpoint, but 'notes'"):
         learn(score(TABLE), checkpoint=tmp_path)
     assert content(tmp_path) == {"notes": b"precious"}
 

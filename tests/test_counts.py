@@ -429,7 +429,7 @@ def test_a_recipe_counts_too(tmp_path: Path) -> None:
     assert ours.digest == theirs.digest != table.digest
     with pytest.raises(InputError, match="no column 'Freq'"):
         parentage.read_table(expanded(VOYAGE, "Freq"), recipe=path)
-    with pytest.raises(InputError, match="decided by the recipe"):
+    with pytest.raises(InputError, match="conflicts with the recipe"):
         parentage.read_table(VOYAGE, recipe=path, counts="age")
     holes = VOYAGE.replace(b"1,male,child,no", b"1,male,,no").replace(
         b"c,female,adult,yes", b"c,,,yes"

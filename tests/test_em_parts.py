@@ -325,7 +325,7 @@ def test_a_page_of_complete_families_says_why() -> None:
         pytest.warns(ParentageWarning, match="are estimated from the rows in which"),
     ):
         page = document(gather(ASIA, table=holes))
-    assert "terms would have to be added up" in page
+    assert "every step would sum" in page
     assert FALLBACK in page and "maximise the likelihood of the observed" not in page
 
 

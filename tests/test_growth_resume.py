@@ -536,7 +536,7 @@ def test_a_full_disk_is_told_and_gone_on_from(
         with warnings.catch_warnings(record=True, action="default") as told:
             assert end_of(grown(tmp_path / "kept")) == whole
     (words,) = (str(one.message) for one in told if one.category is NotSavedWarning)
-    assert "No space left on device; the work continues and is not saved" in words
+    assert "No space left on device; the work continues but is not saved" in words
     assert end_of(grown(tmp_path / "kept")) == whole
 
 

@@ -71,6 +71,7 @@ FORCED: dict[str, tuple[Any, ...]] = {
     "old": (0,),
     "loose": (0, MUCH),
     "spare": (0, MUCH),
+    "columns": (1, MUCH),
     "root_patience": PATIENCE,
     "large_patience": PATIENCE,
     "node_patience": PATIENCE,

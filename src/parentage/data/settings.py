@@ -125,8 +125,8 @@ class Reading(Settings):
     recipe: str | os.PathLike[str] | Recipe | None = setting(
         None,
         """
-        Read the table by a recipe (TOML): the columns, missing values, cut points and states of
-        an earlier table. A table that does not fit is refused.
+        Read the table by the recipe (TOML) of an earlier one. A recipe has columns, missing
+        values, cut points and states; a table that does not fit is refused.
 
         ``table.recipe`` of that table works as well.
         """,

@@ -580,7 +580,7 @@ class _Builder:
             f"row {row} lacks {names}{more}, which depend on each other: "
             f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
             if joint
-            else f"too many values are missing: every step would sum {self.terms:,} terms, "
+            else f"so many values are missing that every step would sum {self.terms:,} terms, "
             f"more than {MOST_TERMS:,}"
         )
         raise ResourceError(

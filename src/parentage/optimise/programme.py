@@ -92,8 +92,8 @@ class CutLP:
         False when the run stops, its work is ``exhausted``, the programme is infeasible or HiGHS is
         in trouble: :meth:`infeasible` tells.
         """
-        chosen = part.choice[~self.shut[part.choice]]
-        self._enter(chosen[self.at[chosen] < 0])
+        chosen = part.choice[part.choice >= 0]  # none is chosen before the first network
+        self._enter(chosen[~self.shut[chosen] & (self.at[chosen] < 0)])
         while True:
             optimal = self._run(part, phase, exhausted)
             if not (optimal or self.infeasible()):

@@ -160,7 +160,7 @@ class Scaling(Settings):
         Save the state of the work in this folder; the same call resumes from it. The result is
         the same as without interruption. The checkpoint of another job is refused.
         """,
-        Option("DIR"),
+        Option("DIR", short="--resume"),
     )
 
     def folder(self, name: str) -> Path | None:
