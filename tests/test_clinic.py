@@ -15,7 +15,7 @@ import pytest
 
 import parentage
 from command import by_recipe, ok, refused, run
-from parentage.data.recipe import Recipe, read_recipe, write_recipe
+from parentage.data.recipe import Recipe, read_recipe
 from parentage.errors import (
     DecisionWarning,
     TableError,
@@ -216,7 +216,7 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     recipe, made = tmp_path / "clinic.toml", script()
     table = parentage.read_table(clinic / "export.csv", **SETTINGS)
     assert table.recipe is not None
-    write_recipe(table.recipe, recipe)
+    table.recipe.save(recipe)
     names, *rows = made.table(rows=50, seed=2)
     sex, age, ward = names.index("sex"), names.index("age"), names.index("ward")
     rows[7][sex], rows[8][age] = "d", "old"
@@ -298,7 +298,7 @@ def test_recipes_come_back_equal(clinic: Path, tmp_path: Path) -> None:
     recipe = table.recipe
     assert recipe is not None
     assert Recipe.from_dict(json.loads(json.dumps(recipe.to_dict()))) == recipe
-    write_recipe(recipe, tmp_path / "r.toml")
+    recipe.save(tmp_path / "r.toml")
     again = read_recipe(tmp_path / "r.toml")
     assert (again.settings, again.columns) == (recipe.settings, recipe.columns)
     lists = parentage.score(table, max_parents=1)

@@ -25,8 +25,7 @@ from parentage.estimator import ParentageLearner
 from parentage.kernels.completing import apportion
 from parentage.network import expectation
 from parentage.network.expectation import Expectation
-from parentage.network.formats import read_parameters
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_parameters, read_record
 from parentage.network.network import Network
 from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise.settings import Optimising
@@ -443,7 +442,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     fitted = written.network.fit(table)
     for mine, theirs in zip(written.tables, fitted.tables, strict=True):
         assert mine == pytest.approx(theirs, abs=1e-9)
-    record = read_network_json(tmp_path / "n.json")
+    record = read_record(tmp_path / "n.json")
     assert record.scope is not None
     assert record.scope.origin.completion.settled  # type: ignore[union-attr]  # it has an account
     lists, proof = str(tmp_path / "n.jkl"), str(tmp_path / "proof.json")

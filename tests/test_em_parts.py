@@ -39,8 +39,7 @@ from parentage.estimator import ParentageLearner
 from parentage.network import expectation
 from parentage.network import parameters as parameters_module
 from parentage.network.expectation import Expectation, likely_states
-from parentage.network.formats import read_parameters
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_parameters, read_record
 from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
 from parentage.optimise.run import Start
@@ -424,7 +423,7 @@ def test_files_of_data_with_missing_values_come_when_the_time_is_over(tmp_path: 
     table = read_table(data, missing="pnal")
     slowly = naive_em.from_complete_families(found.network, table, 1.0)
     assert flat(found) == pytest.approx(flat(slowly), abs=1e-9)
-    assert read_network_json(net).parameters is None
+    assert read_record(net).parameters is None
 
 
 def test_the_estimator_estimates_within_its_time_limit() -> None:

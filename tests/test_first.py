@@ -12,7 +12,7 @@ import pytest
 from parentage import Advanced, Constraints, Network, Solution, learn, pipeline
 from parentage.errors import UnprovenWarning
 from parentage.growth import anytime
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_record
 from parentage.network.record import Compared, Finding
 from parentage.report.facts import verdict
 from parentage.scoring import candidates
@@ -244,7 +244,7 @@ def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
     assert f"{found.bound:.4f}" not in found.proof()
     assert "above the best tree" in found.proof()
     found.save(tmp_path / "net.json")
-    record = read_network_json(tmp_path / "net.json")
+    record = read_record(tmp_path / "net.json")
     assert record.finding.compared == compared
     assert record.finding.bound == found.bound
     assert (record.finding.beside() or "nothing") in found.proof()

@@ -25,6 +25,7 @@ from parentage.network.formats import (
     dot_text,
     read_network,
     read_parameters,
+    read_record,
     write_network,
 )
 from parentage.network.formats.bif import (
@@ -42,7 +43,6 @@ from parentage.network.formats.network_json import (
     network_json_text,
     parse_network_json,
     provenance_of,
-    read_network_json,
 )
 from parentage.network.network import Network
 from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
@@ -279,7 +279,7 @@ def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
     assert content["provenance"]["settings"]["rules"] == ["alg1", "alg2"]
     assert content["provenance"]["seconds"] == {"score": 0.1, "learn": 0.2}
     assert {"parentage", "numpy", "python"} <= set(content["provenance"]["versions"])
-    record = read_network_json(path)
+    record = read_record(path)
     assert record.network == ASIA
     assert record.finding.optimal is False
     assert record.provenance == content["provenance"]
@@ -353,7 +353,7 @@ def test_what_a_search_says_is_read_back_as_the_same_object(tmp_path: Path, engi
         warnings.simplefilter("ignore", UnprovenWarning)
         solution = learn(chest_clinic(), advanced=Advanced(engine=engine))
     write_network(solution, tmp_path / "net.json")
-    assert read_network_json(tmp_path / "net.json").finding == solution.finding
+    assert read_record(tmp_path / "net.json").finding == solution.finding
 
 
 @pytest.mark.parametrize("key", ["sets", "root_bound", "parts", "cuts", "nodes"])
@@ -396,11 +396,11 @@ def test_nothing_is_claimed_of_a_network_that_was_edited(name: str, tmp_path: Pa
     table = chest_clinic(100)
     found, path = learn(table, max_parents=2), tmp_path / "net.json"
     write_network(found, path, provenance=provenance_of(table))
-    whole = read_network_json(path)
+    whole = read_record(path)
     assert whole.finding == found.finding
     path.write_text(edited(path.read_text(), EDITS[name]))
     with pytest.warns(DataWarning, match=r"net\.json has .*without score, proof and provenance"):
-        record = read_network_json(path)
+        record = read_record(path)
     assert record.finding == Finding()
     assert record.scope is None
     assert not record.provenance
@@ -416,7 +416,7 @@ def test_parameters_may_be_edited_and_the_proof_stays(tmp_path: Path) -> None:
     root = next(name for name in table.names if not found.network.parents_of(name))
     even = {root: [[0.5, 0.5]]}
     path.write_text(edited(path.read_text(), lambda c: c["probabilities"].update(even)))
-    record = read_network_json(path)
+    record = read_record(path)
     assert record.finding == found.finding
     assert record.parameters is not None
     assert record.parameters.to_dict()[root] == even[root]

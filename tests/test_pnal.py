@@ -22,7 +22,7 @@ from parentage import learn
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, TableError, UnprovenWarning
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_record
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.explanation import explain
@@ -370,7 +370,7 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
     assert "PNAL scores networks of one equivalence class differently" in said
     network = tmp_path / "net.json"
     ok("learn", str(data), "--missing", "pnal", "-o", str(network))
-    stored = read_network_json(network)
+    stored = read_record(network)
     assert stored.provenance["rows_used"].keys() == set(table.names)
     assert sum(stored.provenance["data"]["missing_cells"].values()) == table.missing_cells.sum()
     assert stored.scope is not None and (stored.scope.score or "").startswith("pnal:0.0")

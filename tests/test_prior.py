@@ -17,8 +17,7 @@ from naive import TIE
 from parentage import learn
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ConstraintError, InputError
-from parentage.network.formats import read_network, write_network
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_network, read_record, write_network
 from parentage.optimise.near import within
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints, Prior, most_added, read_prior
@@ -279,7 +278,7 @@ def test_files_and_json_carry_the_prior(tmp_path: Path) -> None:
     assert read_lists(tmp_path / "lists.jkl").account == lists.account
     solution = learn(lists)
     write_network(solution, tmp_path / "net.json")
-    scope = read_network_json(tmp_path / "net.json").scope
+    scope = read_record(tmp_path / "net.json").scope
     assert scope is not None and scope.origin == lists.account
     assert read_network(tmp_path / "net.json") == solution.network
     with pytest.raises(InputError, match=r"prior=0\.2 is for tables, and these are lists"):

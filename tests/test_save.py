@@ -11,8 +11,7 @@ import parentage
 from command import ok, refused
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
-from parentage.network.formats import read_parameters
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_parameters, read_record
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,7 +26,7 @@ def test_a_solution_writes_all_it_knows(tmp_path: Path) -> None:
         assert read.network == found.network
         for ours, theirs in zip(found.network.fit(table).tables, read.tables, strict=True):
             assert ours == pytest.approx(theirs)
-    assert read_network_json(tmp_path / "x.json").finding.score == found.score
+    assert read_record(tmp_path / "x.json").finding.score == found.score
     found.save(tmp_path / "x.svg", size="column")
     assert 'height="' in (tmp_path / "x.svg").read_text()
     support = parentage.support(table, found.network)

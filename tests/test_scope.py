@@ -25,8 +25,7 @@ from parentage.errors import (
     UnprovenWarning,
 )
 from parentage.estimator import ParentageLearner
-from parentage.network.formats import read_network, write_network
-from parentage.network.formats.network_json import read_network_json
+from parentage.network.formats import read_network, read_record, write_network
 from parentage.network.network import arc_gains
 from parentage.optimise import learn_lists, within
 from parentage.optimise.beyond import best_listed, beyond_scores, plain_bound, relaxed_lists
@@ -231,7 +230,7 @@ def test_the_estimator_without_time_claims_nothing(tmp_path: Path) -> None:
     assert content["scope"]["account"]["complete_to"] == 1  # single parents take no time
     assert content["scope"]["account"]["ended"] == content["stopped"] == "time"
     assert content["ties"] == "unknown"
-    assert read_network_json(tmp_path / "cut.json").scope == learner.solution_.scope
+    assert read_record(tmp_path / "cut.json").scope == learner.solution_.scope
     assert read_network(tmp_path / "cut.json") == learner.network_
 
 

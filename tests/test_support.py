@@ -34,7 +34,7 @@ from parentage import pipeline
 from parentage.arcs import Supporting
 from parentage.arcs.near_shares import log_total, near_set
 from parentage.arcs.need import ArcQuestion, lists_requiring, needs
-from parentage.arcs.records import ArcSupport, PairShare, Support, support_csv, write_support
+from parentage.arcs.records import ArcSupport, PairShare, Support
 from parentage.arcs.resampling import (
     averaged_arcs,
     bootstrap,
@@ -642,21 +642,21 @@ def test_spreadsheets_are_given_no_formulas(tmp_path: Path) -> None:
     network = Network.from_arcs(evil, [(evil[i], evil[i + 1]) for i in range(7)])
     arcs = tuple(ArcSupport(*arc, gain=-1.5, need=2.0, reversible=True) for arc in network.arcs)
     found = Support(network, -1.0, -1.0, True, arcs)
-    write_support(found, tmp_path / "s.csv")
+    found.save(tmp_path / "s.csv")
     rows = list(csv.DictReader(io.StringIO((tmp_path / "s.csv").read_text(encoding="utf-8"))))
     assert [row["from"] for row in rows] == [
         "'=cmd()", "'+1", "'-x", "'@sum", "a,b", 'q"uote', "'\ttab"
     ]  # fmt: skip
     assert all(row["gain"] == "-1.5" and row["reversible"] == "true" for row in rows)
     assert all(row["adjacency"] == "" for row in rows)
-    write_support(found, tmp_path / "s.json")
+    found.save(tmp_path / "s.json")
     content = json.loads((tmp_path / "s.json").read_text(encoding="utf-8"))
     assert [arc["from"] for arc in content["arcs"]] == evil[:7]
 
 
 def test_columns_are_those_of_the_contract() -> None:
     found = support(chest_clinic(100, seed=0), bootstrap=2, within=2.0)
-    head = support_csv(found).split("\n")[0].split(",")
+    head = found.to_csv().split("\n")[0].split(",")
     assert {"from", "to", "gain", "need", "reversible", "adjacency", "direction",
             "in_near_optimal"} <= set(head)  # fmt: skip
     assert set(found.to_dict()["arcs"][0]) == set(head)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections import defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,13 +175,7 @@ class Effect:
                 "networks_without": self.deciding.networks,
             },
             "groups": [
-                {
-                    "difference": group.difference,
-                    "ratio": group.ratio if math.isfinite(group.ratio) else None,
-                    "networks": group.networks,
-                    "classes": group.classes,
-                    "share": group.share,
-                }
+                asdict(group) | ({} if math.isfinite(group.ratio) else {"ratio": None})
                 for group in self.groups
             ],
             "assumptions": list(self.assumptions),

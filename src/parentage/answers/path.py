@@ -23,8 +23,6 @@ BDeu has no such lines: its path is a grid of equivalent sample sizes, and is ca
 
 from __future__ import annotations
 
-import csv
-import io
 import itertools
 import json
 import math
@@ -39,7 +37,7 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, warn
-from parentage.files.atomic import write_text
+from parentage.files.atomic import csv_text, write_text
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
@@ -195,23 +193,23 @@ class PenaltyPath:
 
     def to_csv(self) -> str:
         """Return one line for each arc of each network."""
-        text = io.StringIO()
-        rows = csv.writer(text, lineterminator="\n")
-        rows.writerow(("network", "low", "high", "parameters", "score", "proven", "from", "to"))
-        for number, one in enumerate(self.stretches, 1):
-            facts = (number, one.low, one.high, one.parameters, one.score, one.optimal)
-            rows.writerows((*facts, *arc) for arc in one.network.arcs or [("", "")])
-        return text.getvalue()
+        return csv_text(
+            ("network", "low", "high", "parameters", "score", "proven", "from", "to"),
+            (
+                (number, one.low, one.high, one.parameters, one.score, one.optimal, *arc)
+                for number, one in enumerate(self.stretches, 1)
+                for arc in one.network.arcs or [("", "")]
+            ),
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the path as ``.json``, ``.csv``, or a figure, ``.svg``."""
-        from parentage.answers.path import svg
-
-        writers = {".json": lambda: json.dumps(self.to_dict(), ensure_ascii=False) + "\n",
-                   ".csv": self.to_csv,
-                   ".svg": lambda: svg(self)}  # fmt: skip
         ending = check_path_file(path)
-        write_text(path, writers[ending]())
+        if ending == ".json":
+            text = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
+        else:
+            text = self.to_csv() if ending == ".csv" else svg(self)
+        write_text(path, text)
 
     def __repr__(self) -> str:
         exact = "on a grid" if self.grid else "exact"

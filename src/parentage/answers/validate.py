@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -135,26 +135,7 @@ class Validation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage validate --json`` prints."""
-        return {
-            "rows": self.rows,
-            "folds": self.folds,
-            "seed": self.seed,
-            "target": self.target,
-            "models": [
-                {
-                    "name": one.name,
-                    "log_likelihood": one.log_likelihood,
-                    "error": one.error,
-                    "difference": one.difference,
-                    "difference_error": one.difference_error,
-                    "arcs": one.arcs,
-                    "proven": one.proven,
-                    "target": None if one.target is None else dict(vars(one.target)),
-                }
-                for one in self.models
-            ],
-            "notes": list(self.notes),
-        }
+        return asdict(self)
 
     def __repr__(self) -> str:
         best = max(self.models, key=lambda one: one.log_likelihood)

@@ -13,17 +13,16 @@ names as they are.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
 import os
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way
-from parentage.files.atomic import write_text
+from parentage.files.atomic import csv_text, write_text
 from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
@@ -374,7 +373,16 @@ class Support:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one line an arc as ``.csv``, or everything as ``.json``."""
-        write_support(self, path)
+        if check_support_file(path) == ".csv":
+            write_text(path, self.to_csv())
+            return
+        content = {"format": "parentage support", **self.to_dict()}
+        write_text(path, json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
+
+    def to_csv(self) -> str:
+        """Return arcs, then other pairs, one a line."""
+        found = (one.to_dict().values() for one in (*self.arcs, *self.others))
+        return csv_text(COLUMNS, (map(spreadsheet_cell, row) for row in found))
 
     def _repr_html_(self) -> str:
         from html import escape
@@ -423,38 +431,15 @@ def _shown(value: object) -> str:
     return "" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
-FORMATS = {".csv": "support-csv", ".json": "support-json"}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
-def support_format(path: str | os.PathLike[str]) -> str:
-    """Return the format that a file name asks for; refuse others."""
-    ending = os.path.splitext(os.fspath(path))[1].lower()  # noqa: PTH122  # a name, not a path
-    if ending not in FORMATS:
+def check_support_file(path: str | os.PathLike[str]) -> str:
+    """Return the extension of a file that support can be written to; refuse others."""
+    ending = PurePath(path).suffix.lower()
+    if ending not in (".csv", ".json"):
         raise InputError(f"cannot tell the format of {os.fspath(path)!r}; use .csv or .json")
-    return FORMATS[ending]
-
-
-def write_support(support: Support, path: str | os.PathLike[str]) -> None:
-    """Write support as CSV or JSON, by the ending of the name."""
-    as_csv = support_format(path) == "support-csv"
-    write_text(path, support_csv(support) if as_csv else support_json(support))
-
-
-def support_csv(support: Support) -> str:
-    """Lay out arcs, then other pairs, one a line."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in (*support.arcs, *support.others):
-        writer.writerow([spreadsheet_cell(value) for value in one.to_dict().values()])
-    return text.getvalue()
-
-
-def support_json(support: Support) -> str:
-    """Lay out everything as one JSON object."""
-    content = {"format": "parentage support", **support.to_dict()}
-    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+    return ending
 
 
 def spreadsheet_cell(value: Any) -> str:

@@ -480,13 +480,11 @@ def check_outputs(outputs: Sequence[str | None], *reads: object) -> None:
 
 def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
     """Write the recipe where it was asked for."""
-    from parentage.data.recipe import write_recipe
-
     if path is None:
         return
     if recipe is None:
         raise InputError(f"--write-recipe {path!r}: no table was read here, so there is no recipe")
-    write_recipe(recipe, path)
+    recipe.save(path)
     say(f"wrote the recipe to {path}; --recipe reads it")
 
 

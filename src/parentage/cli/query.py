@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from typing import TYPE_CHECKING
 
@@ -19,10 +17,11 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, say, show_progress, table_text
 from parentage.errors import InputError, Way, did_you_mean
+from parentage.files.atomic import csv_text, write_text
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parentage.data.settings import Reading
     from parentage.data.table import Table
@@ -418,20 +417,6 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
     )
 
 
-def csv_text(names: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return separated text with a line of names.
-
-    >>> print(csv_text(["a", "b,c"], [["1", "x"]]), end="")
-    a,"b,c"
-    1,x
-    """
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(names)
-    writer.writerows(rows)
-    return text.getvalue()
-
-
 def table_csv(table: Table) -> str:
     """Return a table without holes as CSV, cells as labels."""
     columns = [
@@ -442,8 +427,6 @@ def table_csv(table: Table) -> str:
 
 def deliver(text: str, output: str | None) -> None:
     """Print text, or write it to a file and say so."""
-    from parentage.files.atomic import write_text
-
     if output is None:
         click.echo(text, nl=False)
         return

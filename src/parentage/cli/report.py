@@ -34,12 +34,8 @@ if TYPE_CHECKING:
     from parentage.arcs.records import ArcSupport, Baseline, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
     from parentage.network.parameters import Parameters
-    from parentage.network.record import NetworkRecord
     from parentage.work.context import Context
     from parentage.work.progress import Progress, Report
-
-NETWORKS = (".json", ".bif", ".xml", ".xmlbif", ".bifxml")
-"""Files that hold a network; everything else is a table."""
 
 
 REPLICATES, PATIENCE = 100, 30.0
@@ -73,12 +69,13 @@ def report(source: str, output: str, title: str | None, data: str | None, readin
     -o clinic.html, e.g. parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
     """
     from parentage.errors import InputError
+    from parentage.network.formats import READABLE
 
     if not output:
         raise InputError("report writes a page; type -o clinic.html")
     check_page(output)
     check_outputs([output], source, data, reading.recipe)
-    if PurePath(source).suffix.lower() in NETWORKS:
+    if PurePath(source).suffix.lower() in READABLE:
         report_network(source, output, title, data, reading)
         return
     if data is not None:
@@ -196,6 +193,7 @@ def report_network(
     net: str, output: str, title: str | None, data: str | None, reading: Reading
 ) -> None:
     """Show a network of a file."""
+    from parentage.network.formats import read_record
     from parentage.network.parameters import fit_parameters
     from parentage.report import save
     from parentage.work.context import Context
@@ -216,19 +214,6 @@ def report_network(
         title=title or PurePath(net).name,
     )
     tell(output, None)
-
-
-def read_record(net: str) -> NetworkRecord:
-    """Read a network with all that its file knows."""
-    from parentage.network.formats import read_parameters
-    from parentage.network.formats.network_json import read_network_json
-    from parentage.network.record import NetworkRecord
-
-    suffix = PurePath(net).suffix.lower()
-    if suffix == ".json":
-        return read_network_json(net)
-    found = read_parameters(net)
-    return NetworkRecord(found.network, found)
 
 
 def tell(output: str, support: Support | None) -> None:
@@ -285,7 +270,7 @@ def support(
     the link. With --verbose also gains, the loss if reversed, and shares of near-optimal networks,
     e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C keeps what is done.
     """
-    from parentage.arcs.records import support_format, write_support
+    from parentage.arcs.records import check_support_file
     from parentage.arcs.support import support_of
     from parentage.errors import InputError
     from parentage.network.formats import is_page, read_network
@@ -299,7 +284,7 @@ def support(
         )
     averaged = output is not None and is_averaged(output, asked)
     if output is not None and not averaged:
-        check_page(output) if paged else support_format(output)
+        check_page(output) if paged else check_support_file(output)
     check_outputs([output], source, network, reading.recipe, model.constraints)
     meant = None if network is None else read_network(network)
     with interruptible(running.stop(), command=True) as stop:
@@ -321,7 +306,7 @@ def support(
             elif averaged:
                 found.averaged.save(output, table=baseline.table)
             else:
-                write_support(found, output)
+                found.save(output)
             say(f"wrote {output}")
         if as_json:
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})

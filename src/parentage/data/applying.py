@@ -254,7 +254,7 @@ def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
         na = (*na, *words_for_missing(found.values).difference(column.states))
     cut = column.cuts is not None
     if isinstance(found.values, np.ndarray) or cut or _numbered(column):
-        cells = column_of(found, na, reading.decimal, words=False, dates=cut)
+        cells = column_of(found, na, reading.decimal, dates=cut)
         return cells if cut else replace(cells, numbers=None)
     rest, blanked = without_values(found, na, reading.decimal)
     return Column(rest, None, blanked)

@@ -309,7 +309,6 @@ def column_of(
     na: Sequence[str] = (),
     decimal: str = ".",
     *,
-    words: bool = True,
     dates: bool = False,
 ) -> Column:
     """Blank what is missing and find the numbers.
@@ -322,16 +321,11 @@ def column_of(
         Values that mean missing.
     decimal
         What stands before a fraction in text.
-    words
-        Words such as ``NA`` mean missing, too, unless the source declares them as states.
     dates
         Dates are numbers, see :func:`dates_in`.
     """
-    known = raw.declared or raw.numeric is False
-    if words and not known and not isinstance(raw.values, np.ndarray):
-        na = (*na, *words_for_missing(raw.values))
     cells, blanked = without_values(raw, na, decimal)
-    if known:
+    if raw.declared or raw.numeric is False:
         return Column(cells, None, blanked)
     if isinstance(cells.values, np.ndarray):
         numbers = cells.values.astype(np.float64)
@@ -422,6 +416,11 @@ def dates_in(labels: Sequence[str]) -> Numbers | None:
     if moments is None:
         return None
     return np.array([_decimal_year(moment) for moment in moments], np.float64)
+
+
+def is_date(label: str) -> bool:
+    """Tell whether a label is written as a date, with or without a time."""
+    return _DATE.fullmatch(label) is not None
 
 
 def moments_in(labels: Sequence[str]) -> list[datetime] | None:

@@ -54,7 +54,7 @@ from parentage.data.columns import (
 )
 from parentage.data.discretize import PARTS, Discretizer, codes_of, interval_labels, median
 from parentage.data.recipe import ColumnRecipe, Decision, Recipe
-from parentage.data.settings import EVERY, OF_FILES, WAYS, Reading, missing_values
+from parentage.data.settings import EVERY, OF_FILES, SEVERAL, WAYS, Reading, missing_values
 from parentage.data.table import Table, sorted_states
 from parentage.errors import (
     READER,
@@ -193,9 +193,6 @@ are not whole: 0, 0.5 and 1."""
 
 MARKS = frozenset({"NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
 """Words that mean a missing value and nothing else; a table that has one does not write None."""
-
-_SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
-"""Settings that are lists."""
 
 _MOST_ROUNDS = 12
 """Decisions that depend on earlier ones are taken in so many rounds at most."""
@@ -347,7 +344,7 @@ def _adopted(reading: Reading, objections: Sequence[Objection]) -> Reading:
     values: dict[str, Any] = {}
     for way in (way for one in objections for way in one.advice):
         old = values.get(way.setting, getattr(reading, way.setting))
-        if way.setting not in _SEVERAL:
+        if way.setting not in SEVERAL:
             values[way.setting] = way.value
             continue
         more = way.value if isinstance(way.value, list) else [way.value]
@@ -367,7 +364,7 @@ def _difference(old: Reading, new: Reading) -> list[Way]:
         before, after = getattr(old, name), getattr(new, name)
         if before == after:
             continue
-        if name not in _SEVERAL:
+        if name not in SEVERAL:
             ways.append(Way(name, after))
         elif more := [text for text in after or () if text not in (before or ())]:
             ways.append(Way(name, more[0] if name == "discretize" and len(more) == 1 else more))
@@ -460,7 +457,7 @@ def _cells(column: RawColumn, choice: ColumnChoice, reading: Reading, marked: bo
         rest, blanked = without_values(column, na, reading.decimal)
         return Column(date_part(rest, choice.part), None, blanked)
     dates = choice.by_name and choice.rule is not None
-    return column_of(column, na, reading.decimal, words=False, dates=dates)
+    return column_of(column, na, reading.decimal, dates=dates)
 
 
 def check_missing(missing: str) -> None:

@@ -240,7 +240,7 @@ class Recipe:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the recipe as TOML, which ``read_table(…, recipe=path)`` follows."""
-        write_recipe(self, path)
+        write_text(path, recipe_text(self))
 
     @classmethod
     def from_dict(cls, content: object) -> Recipe:
@@ -323,11 +323,6 @@ def _check(column: ColumnRecipe) -> None:
 
 MARK = "# A recipe of parentage: how a table is read."
 """First line of the files written here."""
-
-
-def write_recipe(recipe: Recipe, path: str | os.PathLike[str]) -> None:
-    """Write a recipe; the file appears whole or not at all."""
-    write_text(path, recipe_text(recipe))
 
 
 def recipe_text(recipe: Recipe) -> str:

@@ -32,7 +32,8 @@ EVERY = "all"
 NONE = "none"
 """In ``na``: words such as ``NA`` do not mean missing."""
 
-_SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
+SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
+"""Settings that are lists."""
 
 WAYS = ("em", "pnal", "state", "drop")
 """Ways to treat missing values that are offered."""
@@ -188,7 +189,7 @@ class Reading(Settings):
             raise DecodingError(f"settings must be an object, not {content!r}")
         if "recipe" in content:
             raise DecodingError("settings hold a recipe within a recipe")
-        texts = {name: texts_of(content[name], name) for name in _SEVERAL if name in content}
+        texts = {name: texts_of(content[name], name) for name in SEVERAL if name in content}
         local = {"Recipe": NoneType}
         return decoded(cls, {**content, **texts}, "settings", closed=True, local=local)
 

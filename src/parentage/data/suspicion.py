@@ -38,6 +38,7 @@ from parentage.data.columns import (
     BLOCK,
     Column,
     dates_in,
+    is_date,
     numbers_in,
     unnamed,
     words_for_missing,
@@ -73,10 +74,6 @@ _LEAST_ALIKE = 20
 """Two columns of fewer rows may go together one to one by chance."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
-_DATE = re.compile(
-    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[./-]\d{1,2}[./-](\d{4}|\d{2})|\d{1,2}[ -][A-Za-z]{3,9}"
-    r"[ -]\d{2,4})([ T]\d{1,2}:\d{2}(:\d{2}(\.\d+)?)?)?([+-]\d{2}:?\d{2}|Z)?"
-)
 _NAME_OF_ID = re.compile(r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?(?:ID|id|Id|nr|Nr|NR|uuid|UUID)\.?")
 _NAME_OF_TIME = re.compile(
     r"(?:.*[^a-z])?(?:years?|yr|time|t|days?|weeks?|months?|quarter|hours?|period|season|age)",
@@ -291,7 +288,7 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | Non
         seen = f"looks like numbers with decimal commas ({example}), which are treated as labels"
         other = (Way("categorical", [name], "if they are labels"), dropped(name)) if most else ()
         return Objection(name, seen, (way, *other), (Way("decimal", ","),), refused=most)
-    if len(labels) > 2 and sum(map(_is_date, labels)) >= 0.95 * len(labels):
+    if len(labels) > 2 and sum(map(is_date, labels)) >= 0.95 * len(labels):
         return _dates(column, labels, most)
     if words := _words_among_numbers(column, decimal):
         shown = ", ".join(repr(word) for word in words)
@@ -478,10 +475,6 @@ def _has_decimal_commas(labels: Sequence[str]) -> bool:
     """Whether every label, of several, is a number, some with a comma before the fraction."""
     numbers = len(labels) > 2 and all(_DECIMAL_COMMA.fullmatch(label) for label in labels)
     return numbers and any("," in label for label in labels)
-
-
-def _is_date(label: str) -> bool:
-    return _DATE.fullmatch(label) is not None
 
 
 def _words_among_numbers(column: Column, decimal: str) -> list[str]:

@@ -7,7 +7,9 @@ check their targets before the work begins.
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -61,6 +63,20 @@ def write_text(path: str | os.PathLike[str], text: str) -> None:
     """Write a UTF-8 text file whole or not at all."""
     with replacing(path) as draft:
         draft.write_text(text, encoding="utf-8", newline="\n")
+
+
+def csv_text(names: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
+    """Return separated text with a line of names.
+
+    >>> print(csv_text(["a", "b,c"], [["1", "x"]]), end="")
+    a,"b,c"
+    1,x
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
 def _is_special(target: Path) -> bool:

@@ -9,9 +9,7 @@ printed without a script; the script adds choosing, evidence, sorting and moving
 from __future__ import annotations
 
 import base64
-import csv
 import hashlib
-import io
 import json
 import math
 from importlib.resources import files
@@ -23,7 +21,7 @@ from markupsafe import Markup, escape
 
 from parentage import __version__
 from parentage.arcs.records import spreadsheet_cell
-from parentage.files.atomic import write_text
+from parentage.files.atomic import csv_text, write_text
 from parentage.network.formats import is_page, write_network
 from parentage.report.facts import direction_of
 from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
@@ -306,15 +304,9 @@ def latex(page: Page, columns: Sequence[ArcColumn]) -> str:
 
 def arcs_csv(page: Page, columns: Sequence[ArcColumn]) -> str:
     """Return the table of arcs as CSV, numbers in full."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["from", "to", *(column.key for column in columns)])
-    for one in by_need(page):
-        names = [spreadsheet_cell(shown(name)) for name in one.arc]
-        writer.writerow(
-            [*names, *(spreadsheet_cell(getattr(one, column.key)) for column in columns)]
-        )
-    return text.getvalue()
+    keys = [column.key for column in columns]
+    rows = ([*map(shown, one.arc), *(getattr(one, key) for key in keys)] for one in by_need(page))
+    return csv_text(["from", "to", *keys], (map(spreadsheet_cell, row) for row in rows))
 
 
 def _cell(value: float | None, column: ArcColumn) -> str:

@@ -196,7 +196,7 @@ def read_network(
     format
         ``"bif"``, ``"xmlbif"`` or ``"json"``; by default the name or the content decides.
     """
-    return _read(open_source(source), format).network
+    return read_record(source, format, claims=False).network
 
 
 def read_parameters(
@@ -205,7 +205,7 @@ def read_parameters(
 ) -> Parameters:
     """Read a network with its parameters from BIF, XMLBIF or JSON."""
     content = open_source(source)
-    record = _read(content, format)
+    record = read_record(content, format, claims=False)
     if record.parameters is None:
         raise InputError(
             f"{content.name} has no parameters (BIF and XMLBIF have, JSON may)",
@@ -214,7 +214,14 @@ def read_parameters(
     return record.parameters
 
 
-def _read(content: Source, format_name: str | None) -> NetworkRecord:
+def read_record(
+    source: SourceLike | Source,
+    format_name: str | None = None,
+    *,
+    claims: bool = True,
+) -> NetworkRecord:
+    """Read a network with all that its file knows; without ``claims`` what is proved stays out."""
+    content = open_source(source)
     if format_name is None and is_page(content.name):
         raise InputError(
             f"{content.name} is a page, which cannot be read back; write a .json or .bif "
@@ -224,7 +231,7 @@ def _read(content: Source, format_name: str | None) -> NetworkRecord:
     if kind == "dot" or kind in PICTURES:
         raise InputError(f"{content.name} is for drawing; read a .json, .bif or .xmlbif instead")
     if kind == "json":
-        return parse_network_json(content.text(), content.name, claims=False)
+        return parse_network_json(content.text(), content.name, claims=claims)
     parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
     return NetworkRecord(parameters.network, parameters)
 

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
 
     from parentage.network.parameters import Parameters, Probabilities
 
-
 MARK = "names escaped: _xHH_ is the character with the hexadecimal code HH"
 
 _GROUP = re.compile("_x([0-9a-f]*)_")
@@ -390,21 +389,16 @@ class _Parser:
         without = [name for name in self.states if name not in self.blocks]
         if without:
             raise InputError(f"{self.name}: variable {without[0]!r} has no probability block")
-        network = Network.from_parents({name: self.blocks[name].parents for name in self.states})
-        tables = {name: self.table(name, network.parents_of(name)) for name in network.names}
-        return from_rows(network, self.states, tables)
+        given = {name: self.blocks[name].parents for name in self.states}
+        return _assembled(self.states, given, self.table)
 
-    def table(self, child: str, order: tuple[str, ...]) -> Probabilities:
-        """Return ``float64[q, r]`` with the parents in the network's order."""
+    def table(self, child: str) -> Probabilities:
         block, r = self.blocks[child], len(self.states[child])
         shape = [len(self.states[parent]) for parent in block.parents]
         if block.table is not None:
             values = self.sized(child, block.table, math.prod(shape) * r)
-            array = np.moveaxis(values.reshape(r, *shape), 0, -1)
-        else:
-            array = self.filled(child, block, (*shape, r))
-        axes = [block.parents.index(parent) for parent in order]
-        return array.transpose([*axes, len(axes)]).reshape(-1, r)
+            return np.moveaxis(values.reshape(r, *shape), 0, -1)
+        return self.filled(child, block, (*shape, r))
 
     def filled(self, child: str, block: _Block, shape: tuple[int, ...]) -> Probabilities:
         if math.prod(shape) > MAX_CELLS:
@@ -438,6 +432,21 @@ class _Parser:
                 self.blocks[child].line,
             )
         return np.array(values, np.float64)
+
+
+def _assembled(
+    states: dict[str, list[str]],
+    given: dict[str, list[str]],
+    table_of: Callable[[str], Probabilities],
+) -> Parameters:
+    """Make parameters of tables with an axis for each parent, as they are given, and the child."""
+    network = Network.from_parents({name: given[name] for name in states})
+    tables = {}
+    for child in network.names:
+        axes = [given[child].index(parent) for parent in network.parents_of(child)]
+        table = table_of(child).transpose([*axes, len(axes)])
+        tables[child] = table.reshape(-1, len(states[child]))
+    return from_rows(network, states, tables)
 
 
 def _tokens(text: str, name: str) -> list[_Token]:
@@ -519,14 +528,15 @@ def parse_xmlbif(text: str, name: str) -> Parameters:
     without = [variable for variable in states if variable not in given]
     if without:
         raise InputError(f"{name}: variable {without[0]!r} has no DEFINITION")
-    network = Network.from_parents({variable: given[variable] for variable in states})
-    arrays = {
-        child: _in_order(
-            tables[child], given[child], network.parents_of(child), states, child, name
-        )
-        for child in network.names
-    }
-    return from_rows(network, states, arrays)
+
+    def table_of(child: str) -> Probabilities:
+        shape = [len(states[variable]) for variable in (*given[child], child)]
+        size, found = math.prod(shape), len(tables[child])
+        if found != size:
+            raise InputError(f"{name}: the TABLE of {child!r} needs {size} numbers, {found} found")
+        return np.array(tables[child], np.float64).reshape(shape)
+
+    return _assembled(states, given, table_of)
 
 
 def _without_doctype(text: str, name: str) -> str:
@@ -560,25 +570,6 @@ def _read_table(definition: ElementTree.Element, child: str, name: str) -> list[
         return [plain_float(word) for word in words]
     except ValueError as error:
         raise InputError(f"{name}: the TABLE of {child!r}: {error}") from None
-
-
-def _in_order(
-    values: list[float],
-    given: list[str],
-    order: tuple[str, ...],
-    states: dict[str, list[str]],
-    child: str,
-    name: str,
-) -> Probabilities:
-    """Return ``float64[q, r]`` with the parents in the network's order."""
-    shape = [len(states[variable]) for variable in (*given, child)]
-    if len(values) != math.prod(shape):
-        raise InputError(
-            f"{name}: the TABLE of {child!r} needs {math.prod(shape)} numbers, {len(values)} found"
-        )
-    axes = [given.index(parent) for parent in order]
-    array = np.array(values, np.float64).reshape(shape)
-    return array.transpose([*axes, len(axes)]).reshape(-1, shape[-1])
 
 
 def _word(text: str) -> str:

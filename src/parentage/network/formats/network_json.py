@@ -33,7 +33,6 @@ from typing import TYPE_CHECKING, Any
 from parentage.errors import DataWarning, InputError, warn
 from parentage.files.atomic import digest_of
 from parentage.files.decoding import decoded
-from parentage.files.source import open_source
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, from_rows
 from parentage.network.record import Finding, NetworkRecord
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.data.table import Table
-    from parentage.files.source import SourceLike
 
 FORMAT, VERSION = "parentage network", 1
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
@@ -94,12 +92,6 @@ def provenance_of(
     if timings is not None:
         record["seconds"] = dict(timings)
     return record
-
-
-def read_network_json(source: SourceLike) -> NetworkRecord:
-    """Read a network, with all that the file knows of it, from JSON."""
-    content = open_source(source)
-    return parse_network_json(content.text(), content.name)
 
 
 def network_json_text(record: NetworkRecord) -> str:
