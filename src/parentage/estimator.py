@@ -141,6 +141,11 @@ class ParentageLearner:
         self.auto = auto
 
     solution_: Solution
+    network_: Network
+    optimal_: bool
+    score_: float
+    bound_: float
+    gap_: float
     candidates_: CandidateLists
     table_: Table
     parameters_: Parameters
@@ -192,6 +197,8 @@ class ParentageLearner:
             found.table.index(target)
         self.table_, self.candidates_ = found.table, found.lists
         self.solution_, self.target_ = found, target
+        self.network_, self.optimal_ = found.network, found.optimal
+        self.score_, self.bound_, self.gap_ = found.score, found.bound, found.gap
         self.parameters_ = fit_parameters(
             found.network, found.table, smoothing=self.smoothing, context=Context(stop)
         )
@@ -363,30 +370,10 @@ class ParentageLearner:
             return names
         return tuple(name for name in names if name != self.target_)
 
-    @property
-    def network_(self) -> Network:
-        """The network."""
-        return self._learned().network
-
-    @property
-    def score_(self) -> float:
-        """Score of the network."""
-        return self._learned().score
-
-    @property
-    def bound_(self) -> float:
-        """What no network can exceed."""
-        return self._learned().bound
-
-    @property
-    def gap_(self) -> float:
-        """How much better another network could be at most."""
-        return self._learned().gap
-
-    @property
-    def optimal_(self) -> bool:
-        """Whether the score is proven to be the highest."""
-        return self._learned().optimal
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("_") and not name.startswith("_"):
+            self._learned()
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _learned(self) -> Solution:
         if not self.__sklearn_is_fitted__():
