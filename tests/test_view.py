@@ -17,6 +17,7 @@ from parentage.errors import DataWarning, InputError, MissingExtraError
 from parentage.network.bridges import from_model_string
 from parentage.network.formats import check_network_target, write_network
 from parentage.network.network import Network
+from parentage.network.record import NetworkRecord
 from parentage.view.crossings import (
     _sift,
     _swap_neighbours,
@@ -379,7 +380,8 @@ def test_pictures_are_written(form: str, begins: bytes, tmp_path: Path) -> None:
     hostile = Network(("$a_b$", "\\frac{1}", "<b>"), ((), (0,), (0, 1)))
     for network, size in ((ASIA, None), (ASIA, "column"), (hostile, "12cm")):
         path = tmp_path / f"net.{form}"
-        write_network(network, path, size=size, gains=dict.fromkeys(network.arcs, 2.0))
+        record = NetworkRecord(network, gains=dict.fromkeys(network.arcs, 2.0))
+        write_network(record, path, size=size)
         assert path.read_bytes().startswith(begins)
     write_network(ASIA, tmp_path / f"again.{form}", size="column")
     first = (tmp_path / f"again.{form}").read_bytes()

@@ -147,15 +147,10 @@ class Originals:
             types[""] = source.dtype
         return cls(kind, values, types)
 
-    def frame(self, table: Table, like: object = None) -> Any:
+    def frame(self, table: Table) -> Any:
         """Return rows of states as a frame of the kind that was learned from.
 
-        Parameters
-        ----------
-        table
-            The rows; columns the source did not have are left out.
-        like
-            A frame whose index they take, if it has one.
+        Columns the source did not have are left out.
         """
         if self.kind == "table":
             return table
@@ -163,7 +158,7 @@ class Originals:
             name: [self.values[name][code] for code in table.column(table.index(name)).tolist()]
             for name in self.values
         }
-        return _framed(self.kind, columns, self.types, like)
+        return _framed(self.kind, columns, self.types, None)
 
     def filled(self, source: object, holes: Table, whole: Table) -> Any:
         """Return a frame with its missing cells filled; all others, and their types, as they were.

@@ -83,10 +83,8 @@ def write_network(
     table: Table | None = None,
     parameters: Parameters | None = None,
     provenance: Mapping[str, Any] | None = None,
-    gains: Mapping[Arc, float] | None = None,
     support: Mapping[Arc, float] | None = None,
     size: str | None = None,
-    format: str | None = None,  # noqa: A002 # the word users know
 ) -> None:
     """Write a network in the format of the path's extension.
 
@@ -105,20 +103,16 @@ def write_network(
     provenance
         Where the network comes from, for JSON; see
         :func:`parentage.network.formats.network_json.provenance_of`.
-    gains
-        What every arc gains, drawn as its width; see :func:`parentage.network.network.arc_gains`.
     support
         How sure every arc is, from 0 to 1, drawn as its opacity.
     size
         Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
         (:mod:`parentage.view.figure`).
-    format
-        One of bif, xmlbif, dot, json, svg, png, pdf, instead of the extension.
     """
     name = os.fspath(path)
-    kind = _format_of(name, format)
+    kind = _format_of(name, None)
     record = NetworkRecord.of(result, parameters, provenance)
-    network, gains = record.network, record.gains if gains is None else gains
+    network, gains = record.network, record.gains
     needed = kind in WITH_PARAMETERS or (kind == "json" and table and not table.has_holes)
     if record.parameters is None and table is not None and needed:
         record = replace(record, parameters=network.fit(table))
