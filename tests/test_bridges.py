@@ -188,8 +188,8 @@ def test_model_strings() -> None:
     assert from_model_string(" [a] [b|a]\n[c|a:b] ").arcs == (("a", "b"), ("a", "c"), ("b", "c"))
     assert from_model_string("") == Network((), ())
     for text, message in (
-        ("a|b", "no model string at 'a|b'"),
-        ("[a][b|a", r"no model string at '\[b|a'"),
+        ("a|b", "cannot read the model string at 'a|b'"),
+        ("[a][b|a", r"cannot read the model string at '\[b|a'"),
         ("[a][a]", "has 'a' twice"),
         ("[|a][a]", "a family without a child"),
         ("[a|b]", "names 'b', which is not a variable"),

@@ -24,7 +24,7 @@ from certificates import (
 )
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.check import check, lists_digest, sealed
-from parentage.check.document import ProofError, Unit, parse_document, read_document
+from parentage.check.document import ProofError, parse_document, read_document
 from parentage.check.families import (
     Families,
     allowed_sets,
@@ -47,7 +47,7 @@ DECIMAL = {"decimals": 2}
 
 
 def families_of(lists: CandidateLists) -> Families:
-    whole, _ = whole_scores(lists.scores, Unit(True, 2))
+    whole, _ = whole_scores(lists.scores, (10, 2))
     return make_families(lists, np.ones(lists.n_sets, np.bool_), whole)
 
 
@@ -552,7 +552,7 @@ def test_rounding_never_hides_more_than_it_says(seed: int) -> None:
     scores = -rng.random(12) * 10
     offsets = np.array([0, 5, 12])
     chosen = np.array([int(rng.integers(0, 5)), int(rng.integers(5, 12))])
-    whole, lost = whole_scores(scores, Unit(False, 8))
+    whole, lost = whole_scores(scores, (2, 8))
     loss = rounding_loss(lost, offsets, np.ones(12, np.bool_), chosen)
     exact = float(scores[chosen].sum())
     for i in range(5):
@@ -654,7 +654,7 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
         ([{"branch": [0, 1, 0, 1]}], "node 0 must come after"),
         ([{"branch": [0, 1, 1, 1]}, {}], "node 1 is used twice"),
         ([{"branch": [0, 0, 1, 2]}, {}, {}], "must be [parent, child"),
-        ([{"branch": [0, 1, 1, 2], "subsets": True}, {}, {}], "exclude each other"),
+        ([{"branch": [0, 1, 1, 2], "subsets": True}, {}, {}], "cannot be combined"),
         ([{"steps": [["round", [0], [-1]]]}], "-1 is out of range"),
         ([{"steps": [["round", [7], [1]]]}], "7 is out of range"),
         ([{"steps": [["round", [0], [2**61]], ["round", [0, 0], [2**61, 2**61]]]}], "62 bits"),
@@ -683,7 +683,7 @@ def test_too_large_dynamic_programmes_are_refused_before_they_start() -> None:
     assert "26 variables need 0.5 GB" in check(lists, content, memory=5e8).reason
     large = ["local", list(range(17)), [[]] * 17, [[]] * 17, 0]
     content = document(lists, chosen, unit={"decimals": 0}, cuts=[large], nodes=nodes)
-    assert "17 members, 1 to 16" in check(lists, content).reason
+    assert "17 members; must be 1 to 16" in check(lists, content).reason
 
 
 def test_broken_lists_are_bad_input() -> None:

@@ -163,7 +163,7 @@ def test_bad_tables_are_refused(tmp_path: Path, content: str | bytes, said: str)
 
 def test_bad_arguments_are_refused(data: str, tmp_path: Path) -> None:
     assert "no file" in refused("score", str(tmp_path / "absent.csv"))
-    assert "directory" in refused("score", str(tmp_path))
+    assert "is a folder" in refused("score", str(tmp_path))
     assert "did you mean 'alg1'" in refused("score", data, "--rules", "alg1x")
     assert "did you mean 'score'" in refused("scoer", data)
     assert "'aa'" in refused("explain", data, "aa", "b")

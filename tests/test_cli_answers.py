@@ -39,7 +39,7 @@ def test_path(clinic: str, tmp_path: Path) -> None:
     assert "wrote" in run("path", clinic, "-o", str(target)).stderr
     assert target.read_text().startswith("<svg")
     grid = ok("path", clinic, "--score", "bdeu", "-k", "2")
-    assert "a grid: others may lie between" in grid
+    assert "on a grid: other networks may lie between" in grid
 
 
 def test_path_refuses_before_it_works(clinic: str, tmp_path: Path) -> None:
@@ -73,7 +73,8 @@ def test_effect(clinic: str) -> None:
         (("smok", "bronc"), "did you mean 'smoke'"),
         (("smoke", "bronc", "--change", "yes"), "type two states"),
         (("smoke", "bronc", "--state", "maybe"), "no state 'maybe'"),
-        (("smoke", "bronc", "--tiers", "smoke<bronc"), "--forbid FILE.csv"),
+        (("smoke", "bronc", "--tiers", "smoke<bronc"), "to a file for --constraints"),
+        (("smoke", "bronc", "--forbid", "bronc,smoke"), "to a file for --constraints"),
     ],
 )
 def test_effect_refuses(clinic: str, typed: tuple[str, ...], message: str) -> None:

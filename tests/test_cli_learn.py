@@ -123,7 +123,7 @@ def test_writing_says_what_is_proved(data: str, slow: str, tmp_path: Path) -> No
 
 def test_the_scope_of_the_proof_is_named(data: str, tmp_path: Path) -> None:
     assert "that the constraints allow" in ok("learn", data, "-k", "a=1", "--forbid", "a,b")
-    assert "at most 1 parent a variable" in ok("learn", data, "-k", "1")
+    assert "at most 1 parent per variable" in ok("learn", data, "-k", "1")
     found = json.loads(ok("learn", data, "--forbid", "a,b", "--json"))
     assert found["constraints"] == {"forbidden": [["a", "b"]]}
 
@@ -185,7 +185,7 @@ def test_interrupt_keeps_the_incumbent(slow: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("2\na 1\n-1 1 b\nb 1\n-1 1 a\n", "no acyclic choice"),
+        ("2\na 1\n-1 1 b\nb 1\n-1 1 a\n", "allow no acyclic network"),
         ("2\na 1\n-1 1 z\nb 1\n-1 0\n", "'z'"),
         ("2\na 2\n-1 0\nb 1\n-1 0\n", "line"),
         ("2\na 1\nnan 0\nb 1\n-1 0\n", "line 3"),

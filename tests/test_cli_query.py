@@ -44,7 +44,10 @@ def test_marginals_beside_what_they_were(folder: Path) -> None:
     fitted = ASIA.fit(chest_clinic(500))
     answer = fitted.query({"smoke": "yes", "xray": "no"})
     assert first == f"given smoke = yes, xray = no (probability {answer.probability:.4f})"
-    assert (empty, head.split()) == ("", ["variable", "state", "probability", "before"])
+    assert (empty, head.split()) == (
+        "",
+        ["variable", "state", "probability", "without", "evidence"],
+    )
     assert rows[0].split() == [
         "lung", "no", f"{answer['lung']['no']:.4f}", f"{fitted.query()['lung']['no']:.4f}",
     ]  # fmt: skip
@@ -83,7 +86,7 @@ def test_probabilities_come_from_the_file_or_a_table(folder: Path, tmp_path: Pat
     write_network(ASIA.fit(chest_clinic(500), smoothing=0), bare)
     message = refused("query", bare, *impossible)
     assert "tub=yes, lung=no, either=no has probability 0" in message
-    assert "type --data TABLE to estimate the probabilities, none of them 0" in message
+    assert "type --data TABLE to estimate probabilities above 0" in message
     run("query", bare, *data, *impossible)
 
 
@@ -114,7 +117,7 @@ def test_joint_and_most_probable(folder: Path) -> None:
         (["--given", "smoke=ye"], "variable 'smoke' has no state 'ye'; did you mean 'yes'?"),
         (["--given", "smoke"], "--given 'smoke': type a variable and its state"),
         (["--intervene", "smoke=yes,"], "--intervene '': type a variable and its state"),
-        (["--given", "smoke=yes,smoke=no"], "--given gives 'smoke' both 'yes' and 'no'"),
+        (["--given", "smoke=yes,smoke=no"], "--given sets 'smoke' to both 'yes' and 'no'"),
         (["--given", "smoke=yes", "--intervene", "smoke=no"], "is both evidence and set"),
         (["lungs"], "no variable 'lungs'; did you mean 'lung'?"),
     ],
@@ -125,7 +128,7 @@ def test_refusals(typed: list[str], message: str, folder: Path) -> None:
 
 def test_files_without_probabilities_are_refused(folder: Path) -> None:
     message = refused("query", str(folder / "clinic.json"))
-    assert "has no parameters" in message
+    assert "has no probabilities" in message
     assert "type --data TABLE" in message
     (folder / "other.csv").write_text("a,b\n0,1\n1,0\n")
     message = refused("query", str(folder / "clinic.json"), "--data", str(folder / "other.csv"))
@@ -195,7 +198,7 @@ def test_apply_predict_and_impute(folder: Path, tmp_path: Path) -> None:
         assert "imputed 2 values in 2 columns" in done.stderr
     done = run("apply", net, str(holes), "--impute", "each", "--json")
     assert json.loads(done.stdout) == {"rows": 1, "filled": {"tub": 1, "bronc": 1}}
-    assert "exclude each other" in refused(
+    assert "cannot be combined" in refused(
         "apply", net, str(holes), "--impute", "each", "--predict", "dysp"
     )
     assert "did you mean 'joint'" in refused("apply", net, str(holes), "--impute", "jont")
@@ -236,6 +239,6 @@ def test_a_number_stands_for_its_interval(tmp_path: Path) -> None:
     asked = ("query", str(tmp_path / "net.bif"), "ill", "--given", "age=64.5")
     assert "given age = [40, 65) (probability 0.2500)" in ok(*asked)
     twice = refused(*asked[:3], "--given", "age=1,age=50")
-    assert "--given gives 'age' both '< 40' and '[40, 65)'" in twice
+    assert "--given sets 'age' to both '< 40' and '[40, 65)'" in twice
     assert "no state 'old'" in refused(*asked[:3], "--given", "age=old")
     assert "no state '1'" in refused(*asked[:2], "age", "--given", "ill=1")

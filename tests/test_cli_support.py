@@ -48,15 +48,15 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     drawn = run("support", clinic, "--bootstrap", "3").stdout.split("\n")[0].split()
     assert drawn == ["from", "to", "adjacent", "direction", "need"]
     asked = ("support", clinic, "--bootstrap", "4", "--within", "3", "--no-need")
-    assert "near weight" not in run(*asked).stdout
+    assert "share (near)" not in run(*asked).stdout
     full = run(*asked, "--verbose")
     assert full.returncode == 0
     assert (
-        "near adjacent" in full.stdout
-        and "near weight" in full.stdout
+        "adjacent (near)" in full.stdout
+        and "share (near)" in full.stdout
         and "not in this network" in full.stdout
     )
-    assert "4 replicates of the rows, all proven optimal" in full.stdout
+    assert "4 bootstrap replicates, all proven optimal" in full.stdout
     assert "4 replicates will take about" in full.stderr
     assert "of the posterior probability of all networks" in full.stdout
 
@@ -131,4 +131,4 @@ def test_ctrl_c_keeps_what_is_done(clinic: str) -> None:
     assert 1 <= content["bootstrap"]["done"] < 1_000_000
     assert content["bootstrap"]["stopped"] == "interrupt"
     assert all(arc["need"] is not None for arc in content["arcs"])
-    assert "stopped by an interrupt" in err
+    assert "an interrupt stopped the bootstrap" in err

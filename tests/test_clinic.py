@@ -73,10 +73,10 @@ def told(path: Path, *options: str) -> str:
 DECISIONS = [
     r"is not utf-8: byte 0xFC in line 2 \(offset \d+\): --encoding cp1252",
     "column 'case' is an identifier: all 2000 values are distinct, such as 'F-004711': --drop case",
-    r"column 'admitted' holds dates \(01.01.2025 03:39\), .*: --discretize admitted=mdl",
+    r"column 'admitted' holds dates, .*, such as 01.01.2025 03:39: --discretize admitted=mdl",
     r"column 'age' holds 999 in 22 cells, far from the others \(18 to 95\): --na age=999",
     r"column 'bmi' \(and crp\) looks like numbers with decimal commas \(12,8\).*: --decimal ,",
-    r"column 'note' is free text \(612 distinct values in 803 rows: .*: --drop note",
+    r"column 'note' is free text: 612 distinct values in 803 rows, such as .*: --drop note",
     r"column 'crp' holds -999 in \d+ cells, far .*: --na crp=-999",
     r"column 'site' has 21 numbers, and its name suggests codes: --categorical site",
     r"\d+ missing values in 5 columns .*: --missing em, because they are few .* --missing state if",
@@ -120,6 +120,8 @@ def test_the_same_in_python(clinic: Path, tmp_path: Path) -> None:
     assert [d.instead for d in decisions if d.column == "case"] == ["--keep case"]
     assert all(decision.why for decision in decisions) and len(decisions) == 10
     auto.recipe.save(tmp_path / "auto.toml")
+    kept = (tmp_path / "auto.toml").read_text() + json.dumps(auto.recipe.to_dict())
+    assert not re.search(r"F-00|penicillin|\d{4} \d\d:\d\d", kept)  # no patient can be found again
     assert (tmp_path / "auto.toml").read_text().count("\n# decided: --") == 10
     following = parentage.read_table(clinic / "next.csv", recipe=tmp_path / "auto.toml")
     assert following.states == auto.states
@@ -223,7 +225,7 @@ def test_a_table_that_does_not_fit_is_refused_with_the_difference(
     shorter = [[cell for i, cell in enumerate(row) if i != ward] for row in [names, *rows]]
     made.write(tmp_path / "other.csv", shorter)
     said = refused("learn", str(tmp_path / "other.csv"), "--recipe", str(recipe))
-    assert "the table does not fit its recipe: no column 'ward'; known: case, adm" in said
+    assert "the table does not fit the recipe: no column 'ward'; known: case, adm" in said
     assert "column 'sex' has the state 'd'" in said
     assert "column 'age' was discretised when learning, but holds text here ('old')" in said
     ways = "; type --na sex=d --na age=old if that means missing, or add it to `states` of its"

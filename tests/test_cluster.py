@@ -37,7 +37,7 @@ from parentage.arcs import resampling
 from parentage.arcs.support import learn_baseline
 from parentage.errors import InputError, UnprovenWarning, WorkersError
 from parentage.growth import growth
-from parentage.growth.score import SweepKey, Sweeps, growth_score
+from parentage.growth.score import Sweeps, growth_score
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account
@@ -48,11 +48,10 @@ from parentage.scoring.settings import Scoring
 from parentage.work import cluster as dask_cluster
 from parentage.work import executor
 from parentage.work.checkpoint import Checkpoint
-from parentage.work.cluster import STAY, DaskPool, Watch, connected
+from parentage.work.cluster import STAY, DaskPool, connected, watching
 from parentage.work.context import Context, Scaling
 from parentage.work.executor import (
     ExecutorPool,
-    LeftError,
     LostError,
     WorkerPool,
     in_order,
@@ -68,7 +67,7 @@ from parentage.work.executor import (
     write_message,
     write_shared,
 )
-from parentage.work.stop import Stop, now
+from parentage.work.stop import Stop, StoppedError, now
 from parentage.work.tuning import TUNING
 from strategies import make_table, random_columns
 from tuned import tune
@@ -276,13 +275,13 @@ def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
     prepared = prepare_search(table, Scoring(score="bdeu"))
     by = growth_score(prepared, encode_plans(prepared))
     members = [(1, 4), (2,), (0, 3, 7), (5, 6), *((v, v + 1) for v in range(1, 20))]
-    sets = [SweepKey(0, sweep) for sweep in members]
+    sets = [(0, sweep) for sweep in members]
     alone = Sweeps(by, 1, 2**20)
     alone.hold(sets)
     for workers in (DaskPool(client), processes):
         shared = Sweeps(by, workers, 2**20)
         shared.hold(sets)
-        shared.hold([*sets, SweepKey(0, (8, 12))])
+        shared.hold([*sets, (0, (8, 12))])
         assert shared.counted == alone.counted + 1
         for sweep in sets:
             assert (shared.vectors[shared.row[sweep]] == alone.vectors[alone.row[sweep]]).all()
@@ -673,7 +672,7 @@ def test_growing_is_left_when_it_is_cancelled(table: Table) -> None:
 
 def test_tasks_elsewhere_are_left_when_their_time_is_long_over() -> None:
     leave(Stop.after(0.0))()
-    with pytest.raises(LeftError):
+    with pytest.raises(StoppedError):
         leave(Stop(now() - TUNING.grace_seconds - 1))()
 
 
@@ -734,19 +733,19 @@ def described(**facts: Any) -> dict[str, Any]:
 
 def test_waiting_ends_when_nobody_works() -> None:
     busy = described(metrics={"task_counts": {"executing": 1}})
-    watch = Watch(60, 0)
+    check = watching(60, 0)
     for at in range(0, 10_001, 50):  # a task may take as long as it likes
-        watch.check({"a": busy, "b": described()}, at)
-    watch.check({"a": described()}, 10_030)
-    watch.check({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
+        check({"a": busy, "b": described()}, at)
+    check({"a": described()}, 10_030)
+    check({"a": described()}, 10_061)  # not heard of since: perhaps too busy to say so
     with pytest.raises(LostError, match="no worker has done anything for 61 s"):
-        watch.check({"a": described(last_seen=2.0)}, 10_061)
+        check({"a": described(last_seen=2.0)}, 10_061)
     with pytest.raises(WorkersError, match=r"paused for 61 s.*; give every worker more memory"):
-        watch.check({"a": described(status="paused")}, 10_061)
+        check({"a": described(status="paused")}, 10_061)
     with pytest.raises(WorkersError, match=r"had no worker for 60 s"):
-        watch.check({}, 10_061)
+        check({}, 10_061)
     with pytest.raises(LostError):  # a new one each time, none of which ever works
-        watch.check({"c": described()}, 10_361)
+        check({"c": described()}, 10_361)
 
 
 @pytest.mark.long

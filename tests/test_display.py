@@ -18,7 +18,7 @@ from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.network import Network
 from parentage.work import progress as display
-from parentage.work.progress import Notebook, Progress, Terminal, in_notebook, shown
+from parentage.work.progress import Progress, Terminal, below_the_cell, in_notebook, shown
 
 if TYPE_CHECKING:
     from parentage.work.progress import Report
@@ -73,16 +73,16 @@ def test_a_notebook_shows_a_bar_while_scoring_and_learning(notebook: FakeNoteboo
 
 
 def test_names_are_escaped_in_a_notebook(notebook: FakeNotebook) -> None:
-    bar = Notebook()
-    bar(MOMENTS[3])
-    assert "&lt;a&gt;" in notebook.pages[-1] and 'value="1" max="4"' in notebook.pages[-1]
+    with below_the_cell() as show:
+        show(MOMENTS[3])
+        assert "&lt;a&gt;" in notebook.pages[-1] and 'value="1" max="4"' in notebook.pages[-1]
 
 
 def test_a_notebook_is_not_flooded(notebook: FakeNotebook, monkeypatch: Any) -> None:
     monkeypatch.setattr(display, "REFRESH", 100.0)
-    bar = Notebook()
-    for at in MOMENTS * 20:
-        bar(at)
+    with below_the_cell() as show:
+        for at in MOMENTS * 20:
+            show(at)
     assert len([page for page in notebook.pages if page]) == 1
 
 

@@ -70,10 +70,12 @@ def test_names_of_rows_are_left_out_and_other_columns_without_a_name_are_called_
     assert decided(named.encode()).names == ("0", "1", "2")
     assert parentage.read_table(named.encode(), drop="").names == ("0", "1", "2")
     third = PLAIN.replace("first,second,third", "first,,third")
-    with pytest.warns(DataWarning, match="column 'unnamed 2' has no name; rename it"):
+    with pytest.warns(DataWarning, match="column 'unnamed 2' has no name; give it one"):
         assert parentage.read_table(third.encode()).names == ("first", "unnamed 2", "third")
     frame = pd.DataFrame({"Unnamed: 0": range(60), "a": list("xyz" * 20), "b": list("uvvu" * 15)})
     assert decided(frame).names == ("a", "b")
+    frame["Unnamed: 0"] = [7 * i % 101 for i in range(60)]
+    assert remedy_of(frame) == [Way("drop", ["Unnamed: 0"])]
 
 
 # --- what columns are --------------------------------------------------------------------------
@@ -192,7 +194,7 @@ def test_the_estimator_is_told_in_its_own_words() -> None:
         parentage.ParentageLearner().fit(messy())
     *_, lead, call = str(refusal.value).split("\n")
     assert lead == "Use in place of X (or let auto=True decide the same):"
-    assert call.strip().startswith("parentage.read_table(X, drop=['id'], missing='em', ")
+    assert call.strip().startswith("parentage.read_table(X, drop=['id'], missing='drop', ")
     X = messy()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
@@ -273,7 +275,8 @@ def test_a_file_that_is_never_read_is_not_suggested(tmp_path: Path) -> None:
 def test_another_treatment_than_that_of_learn_is_said(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     rows = [[str(k % 2), str(k % 3), str(k * k % 5)] for k in range(200)]
-    rows[3][0], rows[50][1] = "", ""
+    for k in range(12):
+        rows[7 * k][k % 2] = ""
     path.write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
     assert "--missing em" in run("learn", str(path), "--auto", "-k", "1").stderr
     assert "learn uses em here, and may find another network" in (
@@ -282,3 +285,122 @@ def test_another_treatment_than_that_of_learn_is_said(tmp_path: Path) -> None:
     assert "learn uses all rows, and may find another network" in (
         run("path", str(path), "--auto", "-k", "1").stderr
     )
+
+
+# --- numbers that are written as text ----------------------------------------------------------
+
+
+def priced(write: Any, decimal_column: bool = False) -> bytes:
+    """Return a table whose amounts depend on a column, written by a function of them."""
+    draw = random.Random(3)
+    rows = []
+    for _ in range(200):
+        kind = draw.choice("xyz")
+        amount = draw.random() * 1000 + 900 * "xyz".index(kind)
+        more = f";{draw.random():.2f}" if decimal_column else ""
+        rows.append(f"{kind};{draw.choice('pq')};{write(amount)}{more}")
+    return "\n".join([f"kind;other;price{';share' * decimal_column}", *rows, ""]).encode()
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x: f"${x:,.2f}",
+        lambda x: f"{x:,.2f} €",
+        lambda x: f"{x:.1f} %",
+        lambda x: f"{round(x):,}",
+        lambda x: f"{round(x):,}".replace(",", "'"),
+        lambda x: f"{round(x):,}".replace(",", "\u202f"),
+    ],
+)
+def test_amounts_are_quantities_if_asked_for(write: Any, tmp_path: Path) -> None:
+    text = priced(write)
+    assert remedy_of(text) == [Way("discretize", "price=mdl")]
+    table = decided(text)
+    assert set(table.cuts) == {"price"} and len(table.cuts["price"]) >= 2
+    numbers = decided(priced(lambda x: x))
+    assert table.cuts["price"] == pytest.approx(numbers.cuts["price"], abs=1.0)
+    assert table.digest == parentage.read_table(text, discretize={"price": "mdl"}).digest
+    recipe = tmp_path / "read.toml"
+    assert table.recipe is not None
+    table.recipe.save(recipe)
+    lines = text.split(b"\n")
+    again = parentage.read_table(b"\n".join([lines[0], *lines[-40:]]), recipe=recipe)
+    assert again.column(2).tolist() == table.column(2).tolist()[-39:]
+    assert table.recipe.account is not None
+    (note,) = table.recipe.account.decisions
+    assert note.did == "--discretize price=mdl" and "amounts written as text" in note.why
+
+
+def test_a_comma_between_thousands_or_before_a_fraction_is_told_by_the_column() -> None:
+    unclear = priced(lambda x: f"{1000 + round(x):,}")
+    for auto in (False, True):
+        with pytest.raises(UndecidedError, match="before thousands or before fractions") as error:
+            parentage.read_table(unclear, auto=auto)
+        assert not error.value.remedy and "one of the options for price" in str(error.value)
+    thousands = parentage.read_table(unclear, discretize={"price": "mdl"})
+    fractions = parentage.read_table(unclear, decimal=",", discretize={"price": "mdl"})
+    assert min(thousands.cuts["price"]) > 1000
+    assert [1000 * x for x in fractions.cuts["price"]] == pytest.approx(thousands.cuts["price"])
+    beside_points = priced(lambda x: f"{1000 + round(x):,}", decimal_column=True)
+    assert Way("discretize", ["mdl", "price=mdl"]) in remedy_of(beside_points) or remedy_of(
+        beside_points
+    ) == [Way("discretize", ["price=mdl", "mdl"])]
+    clear = priced(lambda x: f"{x:.1f}".replace(".", ","))
+    assert remedy_of(clear) == [Way("decimal", ","), Way("discretize", "mdl")]
+
+
+def test_few_amounts_are_labels() -> None:
+    table = parentage.read_table(priced(lambda x: f"{10 * (round(x) % 4)} %"))
+    assert table.states[2] == ("0 %", "10 %", "20 %", "30 %")
+
+
+def test_a_name_that_occurs_twice_is_told_with_the_place() -> None:
+    other = PLAIN.replace("first,second,third", "first,second,first").encode()
+    assert remedy_of(other) == [Way("keep", ["first (column 3)"])]
+    table = decided(other)
+    assert table.names == ("first", "second", "first (column 3)")
+    again = parentage.read_table(other, recipe=table.recipe)
+    assert again.digest == table.digest
+    copied = "\n".join(f"{line},{line.split(',')[0]}" for line in PLAIN.strip().split("\n"))
+    assert remedy_of(copied.encode()) == [Way("drop", ["first (column 4)"])]
+    assert decided(copied.encode()).digest == parentage.read_table(PLAIN.encode()).digest
+
+
+@pytest.mark.parametrize("header", ["first,second,third", "first,second,third,"])
+def test_lines_that_end_in_a_separator(header: str) -> None:
+    text = "\n".join([header, *(f"{row}," for row in ROWS), ""]).encode()
+    assert remedy_of(text) == [Way("drop", ["unnamed 4"])]
+    with pytest.raises(UndecidedError, match="neither a name nor values: the lines end in a sep"):
+        parentage.read_table(text)
+    assert decided(text).digest == parentage.read_table(PLAIN.encode()).digest
+    odd = text.replace(b"\nb,", b"\nb,b,", 1)
+    with pytest.raises(ParentageError, match="cells"):
+        parentage.read_table(odd)
+
+
+def test_numbers_that_begin_with_0_are_codes() -> None:
+    draw = random.Random(4)
+    for n, way in ((25, Way("categorical", ["ward"])), (300, Way("drop", ["ward"]))):
+        rows = [
+            f"{draw.choice('ab')},{draw.choice('xy')},{draw.randrange(n):05d}" for _ in range(400)
+        ]
+        text = "\n".join(["a,b,ward", *rows]).encode()
+        assert remedy_of(text) == [way]
+    codes = ["a,b,ward", *(f"{row[:4]}{i % 25:02d}" for i, row in enumerate(rows))]
+    table = decided("\n".join(codes).encode())
+    assert len(table.states[2]) == 25 and not table.cuts
+    lengths = "\n".join(["a,b,dose", *(f"{r[:4]}{draw.randrange(90)}" for r in rows)]).encode()
+    assert remedy_of(lengths) == [Way("discretize", "mdl")]
+
+
+@pytest.mark.parametrize("name", ["subject", "Patient.no", "townid", "study_subject"])
+def test_numbers_of_those_who_were_measured_are_no_quantity(name: str) -> None:
+    draw = random.Random(5)
+    rows = [f"{draw.choice('ab')},{draw.random():.3f},{i // 4 + 7}" for i in range(200)]
+    said = remedy_of("\n".join([f"a,dose,{name}", *rows]).encode())
+    assert said == [Way("drop", [name]), Way("discretize", "mdl")]
+    assert set(decided("\n".join(["a,dose,subjective", *rows]).encode()).cuts) == {
+        "dose",
+        "subjective",
+    }

@@ -89,7 +89,7 @@ def test_clinic() -> None:
     assert found.networks == 32
     assert found.deciding is not None
     assert found.deciding.arc == ("smoke", "bronc")
-    assert found.sentence().endswith("It is 0 in the 9 of 32 networks without smoke → bronc.")
+    assert found.sentence().endswith("It is 0 in the 9 networks (of 32) without smoke → bronc.")
     content = found.to_dict()
     assert content["low"] == 0
     assert content["high"] == pytest.approx(0.288, abs=1e-3)
@@ -119,7 +119,7 @@ def test_the_contrast_can_be_chosen() -> None:
         ({"cause": "dysp", "outcome": "dysp"}, "own outcome"),
         ({"cause": "smoke", "outcome": "dysp", "state": "ja"}, "no state 'ja'"),
         ({"cause": "smoke", "outcome": "dysp", "change": ("no", "no")}, "to another"),
-        ({"cause": "smoke", "outcome": "dysp", "within": 0.5}, "below 1"),
+        ({"cause": "smoke", "outcome": "dysp", "within": 0.5}, "within=0.5 must be at least 1"),
     ],
 )
 def test_bad_requests_are_refused(asked: dict[str, object], message: str) -> None:

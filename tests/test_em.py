@@ -405,7 +405,7 @@ def test_refusals(monkeypatch: pytest.MonkeyPatch) -> None:
         learn(Table(holes.names, holes.states, codes), missing="em")
     monkeypatch.setattr(expectation, "MOST_STATES", 2)
     with pytest.raises(
-        ResourceError, match=r"row \d+ lacks .* joint states to complete it"
+        ResourceError, match=r"row \d+ has no values of .* joint states, more than"
     ) as told:
         learn(holes, missing="em", threads=1)
     assert "--missing pnal" in told.value.text("command line")
@@ -498,3 +498,12 @@ def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.Mo
     assert not account.completion.settled
     assert found.solution.score == pytest.approx(account.completion.steps[0].expected)
     assert learn_lists(found.lists).score == pytest.approx(found.solution.score)
+
+
+def test_json_of_incomplete_data_has_probabilities(tmp_path: Path) -> None:
+    table = holes_of(chest_clinic(200), 0.1)
+    solution = learn(table, missing="em")
+    solution.save(tmp_path / "x.json")
+    found = read_parameters(tmp_path / "x.json")
+    fitted = solution.network.fit(table)
+    assert all(np.allclose(a, b) for a, b in zip(found.tables, fitted.tables, strict=True))

@@ -194,3 +194,40 @@ def test_settings_are_a_message_of_the_command(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, env=env)
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith("parentage: error: NUMBA_NUM_THREADS is '0'")
+
+
+ALONE = """
+import sys
+import numpy as np
+from parentage.kernels import labels
+from parentage.kernels._options import Kernel
+
+Kernel.only = "compiled"
+found = labels.hash_of(np.array([3], np.uint64))
+loaded = sum(labels.hash_of.compiled.stats.cache_hits.values())
+light = "numba.np.linalg" not in sys.modules
+import numba
+
+@numba.njit
+def product(a, b):
+    return np.dot(a, b) + labels_hash(np.array([3], np.uint64)) * 0.0
+
+labels_hash = labels.hash_of.compiled
+print(found, loaded, light, product(np.ones((2, 2)), np.ones((2, 2)))[0, 0])
+"""
+
+
+def test_a_kernel_is_loaded_without_what_compiling_needs(tmp_path: Path) -> None:
+    first = printed_by(ALONE, tmp_path)
+    again = printed_by(ALONE, tmp_path)
+    assert first[1:3] == ["0", "False"], "it is compiled, with all that Numba knows"
+    assert again[1:3] == ["1", "True"]
+    assert first[0] == again[0] and first[3] == again[3] == "2.0"
+
+
+def printed_by(code: str, cache: Path) -> list[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
+    )  # fmt: skip
+    return done.stdout.split()

@@ -702,7 +702,7 @@ def test_new_files_have_the_usual_permissions_and_links_stay(tmp_path: Path) -> 
 
 
 def test_places_that_cannot_be_written_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is a directory"):
+    with pytest.raises(InputError, match="is a folder"):
         atomic.write_text(tmp_path, "x")
     with pytest.raises(InputError, match="there is no folder"):
         atomic.write_text(tmp_path / "nowhere" / "file", "x")

@@ -273,7 +273,7 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
         sweeps = both.score.sweeps_of(family)
         both._sweeps.hold(sweeps)
         without, along = (both._sweeps.vectors[both._sweeps.row[sweep]] for sweep in sweeps)
-        counted = [both.score.count_alone(s) for s in sweeps if s.members]
+        counted = [both.score.count_alone(s) for s in sweeps if s[1]]
         assert counted[-1] == along[child]  # bit for bit
         assert both.score.by_child or counted[0] == without[parents[0]]
     for own, chosen in start.to_dict().items():

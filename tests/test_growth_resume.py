@@ -22,7 +22,7 @@ from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, Worke
 from parentage.growth import anytime, growth
 from parentage.growth import score as sweeps
 from parentage.growth.anytime import Anytime, grow_lists, memory_of_sweeps
-from parentage.growth.score import SweepKey, Sweeps, count_sweeps, growth_score, sweeps_of
+from parentage.growth.score import Sweeps, count_sweeps, growth_score, sweeps_of
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise import orders
 from parentage.optimise.orders import Stream
@@ -192,7 +192,7 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
     assert killed_at(3, tmp_path / "kept", **how)
     arrays = kept_in(tmp_path / "kept").arrays
     held = sweeps_of(arrays["held_sizes"], arrays["held_members"])
-    assert len({sweep.counter for sweep in held}) > 1
+    assert len({counter for counter, _ in held}) > 1
     assert end_of(grown(tmp_path / "kept", **how)) == whole
 
 
@@ -445,10 +445,7 @@ def test_sweeps_that_were_held_are_counted_again_but_not_as_new(capacity: int) -
     by = growth_score(prepared, encode_plans(prepared))
     random = np.random.default_rng(5)
     asked = [
-        [
-            SweepKey(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist())))
-            for _ in range(24)
-        ]
+        [(0, tuple(sorted(random.choice(SMALL, 3, replace=False).tolist()))) for _ in range(24)]
         for _ in range(40)
     ]
     memory = 8 * SMALL * capacity

@@ -30,7 +30,7 @@ def test_holes_are_kept_and_counted(missing: str) -> None:
     assert table.has_holes
     assert table.missing_cells.tolist() == [2, 2, 2]
     assert table.constant == ()
-    assert "6 cells missing" in repr(table)
+    assert "6 missing values" in repr(table)
     assert not read_table(GAPS, missing="drop", discretize="median").has_holes
 
 
@@ -76,7 +76,7 @@ def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
         lambda: explain(HOLES, "a", ["b"]),
         lambda: rows_like(HOLES.head(2), HOLES),
     ):
-        with pytest.raises(TableError, match="a cell is missing, first in column 'b'; pass "):
+        with pytest.raises(TableError, match="a value is missing, first in column 'b'; pass "):
             refuses()
     for name in ("bic", "bdeu"):
         with pytest.raises(InputError, match="scoring learns none"):

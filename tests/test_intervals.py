@@ -129,7 +129,7 @@ def test_the_command(tmp_path: Path) -> None:
     asked = ("query", net, "lung", "--given", "smoke=yes", "--intervals")
     assert "--data" in refused(*asked)
     shown = ok(*asked, "--data", data)
-    assert "95 % interval" in shown and "1,000 draws" in shown
+    assert "95% interval" in shown and "1,000 draws" in shown
     found = json.loads(ok(*asked, "--data", data, "--json"))
     expected = ASIA.fit(table).intervals({"smoke": "yes"}, targets=["lung"])
     assert found["intervals"]["lung"]["yes"] == pytest.approx(list(expected["lung"]["yes"]))

@@ -4,6 +4,7 @@ import pickle
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 from network_cases import all_dags, random_network, random_parameters
@@ -213,3 +214,18 @@ def test_every_function_takes_frames_paths_and_lists(tmp_path: Path) -> None:
     assert learn(path, missing="drop").score == pytest.approx(best)
     with pytest.raises(InputError, match="list of names"):
         explain(frame, "wet", "rain")
+
+
+def test_constraints_may_be_lists() -> None:
+    lists = Constraints(required=[("a", "b")], forbidden=[["b", "c"]], tiers=[["a"], ["b", "c"]])  # type: ignore[arg-type]  # as messages offer it
+    sets = Constraints(frozenset({("a", "b")}), frozenset({("b", "c")}), tiers=(("a",), ("b", "c")))
+    assert lists == sets
+    assert hash(frozenset(lists.required)) == hash(sets.required)
+
+
+def test_a_network_is_fitted_to_a_frame() -> None:
+    frame = pl.DataFrame({"rain": list("nnny"), "wet": list("nnyy")})
+    network = Network.from_arcs(["rain", "wet"], [("rain", "wet")])
+    assert network.fit(frame).probability("wet", "y", {"rain": "n"}) == pytest.approx(0.4)
+    with pytest.raises(InputError, match="no column 'wet'"):
+        network.fit(frame.rename({"wet": "dry"}))

@@ -293,8 +293,8 @@ def test_info_speaks_of_completion(tmp_path: Path) -> None:
     table.write_text("\n".join(["a,b,c,d", "x,,y,x", *rows]))
     done = run("info", str(table), "--missing", "em")
     assert done.returncode == 0
-    assert "learn completes the table" in done.stdout
-    assert "proves it" in done.stdout
+    assert "learn then completes the table" in done.stdout
+    assert "proves it optimal" in done.stdout
     assert "completes the table" not in run("info", str(table), "--missing", "mode").stdout
 
 
@@ -351,7 +351,7 @@ def test_a_page_is_not_a_network(tmp_path: Path) -> None:
     page.write_text("<html></html>")
     done = run("query", str(page))
     assert done.returncode == 2
-    assert "is a page, which cannot be read back; write a .json or .bif" in done.stderr
+    assert "is a report, from which no network can be read; write a .json or .bif" in done.stderr
     other = tmp_path / "x.doc"
     other.write_text("x")
     assert ".svg" not in run("query", str(other)).stderr

@@ -29,7 +29,7 @@ from parentage.optimise.programme import CutLP
 from parentage.optimise.run import Run
 from parentage.optimise.separation import (
     LocalCuts,
-    Support,
+    UsedSets,
     clusters,
     listed_sets,
     packings,
@@ -201,7 +201,7 @@ def assert_local_cuts(seed: int) -> int:
         lp.y = np.maximum(0.0, -np.array(solution.row_dual)[problem.n :])
         bound, _ = lp.lagrangian(lp.y)
         assert bound <= best[-1] + 1e-6
-        support = Support.of(lp.sets, lp.x)
+        support = UsedSets.of(lp.sets, lp.x)
         found = packings(support, TUNING) + clusters(support, TUNING)
         local = separation.separate(support, lp.binding(), int(rng.integers(4)))
         for cut in local:
@@ -244,7 +244,7 @@ def assert_shrunken_cuts(seed: int) -> tuple[int, int]:
     for _ in range(20):
         lp.solver.run()
         lp.x = np.array(lp.solver.getSolution().col_value)
-        support = Support.of(lp.sets, lp.x)
+        support = UsedSets.of(lp.sets, lp.x)
         found = packings(support, TUNING) + clusters(support, TUNING)
         shrunken = []
         if not found:
@@ -304,7 +304,7 @@ def test_a_point_inside_the_hull_is_not_cut_off() -> None:
         x = np.zeros(problem.m)
         for weight in rng.dirichlet(np.ones(4)):
             x[random_network(rng, problem)] += weight
-        support = Support.of(Sets.of(problem), x)
+        support = UsedSets.of(Sets.of(problem), x)
         assert LocalCuts(TUNING, 0).separate(support, [], 3) == []
 
 
@@ -312,7 +312,7 @@ def test_projection_counts_what_is_inside() -> None:
     rng = np.random.default_rng(3)
     problem = random_problem(rng, 8)
     x = random_point(rng, problem)
-    support = Support.of(Sets.of(problem), x)
+    support = UsedSets.of(Sets.of(problem), x)
     members = np.array([1, 3, 4, 6])
     first, masks, value = project_support(
         members, support.own_at, support.value, support.starts, support.parents
@@ -331,7 +331,7 @@ def test_a_known_facet_is_found() -> None:
     """Three variables, each with one of the two others as a parent, half of the time."""
     child = np.arange(3).repeat(2)
     parents = np.array([1, 2, 0, 2, 0, 1])
-    support = Support(3, child, np.full(6, 0.5), np.arange(7), parents)
+    support = UsedSets(3, child, np.full(6, 0.5), np.arange(7), parents)
     table, side, violation, _ = local_cut(
         np.arange(3), support.own_at, support.value, support.starts, support.parents, 1e-3,
         np.arange(3),

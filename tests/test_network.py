@@ -97,7 +97,7 @@ def test_compare_does_not_mind_the_order_of_names() -> None:
 
 
 def test_compare_refuses_other_variables() -> None:
-    with pytest.raises(InputError, match="'d' is in one of them only"):
+    with pytest.raises(InputError, match="'d' is in only one of them"):
         Network(("a", "b"), ((), ())).compare(Network(("a", "b", "d"), ((), (), ())))
 
 

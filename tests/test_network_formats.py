@@ -292,7 +292,7 @@ def test_json_has_no_number_for_infinity(tmp_path: Path) -> None:
     assert content["bound"] is None
     assert "probabilities" not in content
     assert "provenance" not in content
-    with pytest.raises(InputError, match=r"a\.json has no parameters"):
+    with pytest.raises(InputError, match=r"a\.json has no probabilities"):
         read_parameters(tmp_path / "a.json")
 
 
@@ -329,9 +329,9 @@ def test_pictures_are_written_and_not_read(tmp_path: Path) -> None:
 
 def test_format_goes_before_the_extension(tmp_path: Path) -> None:
     path = tmp_path / "network.out"
-    with pytest.raises(InputError, match=r"an unknown extension; end it in \.bif, \.xml"):
+    with pytest.raises(InputError, match=r"an unknown extension; use \.bif, \.xml"):
         write_network(ASIA, path)
-    with pytest.raises(InputError, match="no network format 'biff'; did you mean 'bif'"):
+    with pytest.raises(InputError, match="unknown network format 'biff'; did you mean 'bif'"):
         read_network(b"", format="biff")
     write_network(ASIA, tmp_path / "asia.json")
     (tmp_path / "asia.json").rename(path)

@@ -53,7 +53,7 @@ probability ( b | a ) {
         ("0.4", "much", "line 14: a probability expected, 'much' found"),
         ("  (q) 0.4, 0.6;\n}\n", "", "the end of the file"),
         ("0.9;", "0.9", "line 14: a probability expected, '\\(' found"),
-        ("{ p", '{ "p', "line 4: a quote or comment that does not end"),
+        ("{ p", '{ "p', "line 4: a quote or comment is not closed"),
         ("  type discrete [ 2 ] { r, s };\n", "", "variable 'b' has no 'type discrete' line"),
     ],
 )
@@ -128,7 +128,7 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
             "search.effort.nodes must be a whole number, 0 or more, not 'x'",
         ),
         ({"provenance": [1]}, r"provenance must be an object, not \[1\]"),
-        ({"provenance": {"versions": 3}}, "provenance must have entries by name"),
+        ({"provenance": {"versions": 3}}, "provenance: 'versions' and 'data' must be objects"),
     ],
 )
 def test_broken_json_is_refused(change: dict[str, object], message: str) -> None:

@@ -17,7 +17,7 @@ from parentage.optimise.problem import Problem, blocked_group, make_problem, pre
 from parentage.optimise.programme import CutLP
 from parentage.optimise.run import Run
 from parentage.optimise.separation import (
-    Support,
+    UsedSets,
     clusters,
     cycles,
     exact_cluster,
@@ -68,8 +68,8 @@ def random_point(rng: np.random.Generator, problem: Problem) -> npt.NDArray[np.f
     return x
 
 
-def support_of(problem: Problem, x: npt.NDArray[np.float64]) -> Support:
-    return Support.of(Sets.of(problem), x)
+def support_of(problem: Problem, x: npt.NDArray[np.float64]) -> UsedSets:
+    return UsedSets.of(Sets.of(problem), x)
 
 
 def row_holds(problem: Problem, cut: Cut, x: npt.NDArray[np.float64]) -> bool:

@@ -12,6 +12,7 @@ import pytest
 
 from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
+from parentage.cli.learn import difference_text
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, UnprovenWarning
 from parentage.optimise import NearOptimal, learn_lists, within
 from parentage.scoring.candidates import score
@@ -225,7 +226,7 @@ def test_differences_and_shares_by_hand() -> None:
     }
     near = within(complete(CandidateLists.from_families(families)), width=0.8)
     assert [len(members) for members in near.classes] == [2, 2, 1]
-    said = [str(near.difference(i)) for i in range(3)]
+    said = [difference_text(**near.difference(i)) for i in range(3)]
     assert said[0] == "nothing"
     assert said[1] == "− b — c"
     assert said[2] == "− a — b, a — c becomes a → c, b — c becomes b → c"
@@ -258,7 +259,7 @@ def test_alarm_within_a_factor_of_20(real: RealData) -> None:
         ({"factor": 2.0, "width": 1.0}, "either a factor or a width"),
         ({"factor": 0.5}, "factor must be at least 1"),
         ({"factor": float("nan")}, "factor must be at least 1"),
-        ({"width": -1.0}, "width must not be negative"),
+        ({"width": -1.0}, "width must be at least 0, not"),
         ({"width": 1.0, "max_networks": 0}, "max_networks must be at least 1"),
     ],
 )

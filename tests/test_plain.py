@@ -22,9 +22,10 @@ import numpy as np
 import pytest
 
 from parentage import Advanced, datasets, kernels, learn
-from parentage.kernels._options import Kernel, Plain, njit, plain
+from parentage.kernels._options import Kernel, njit
 from parentage.optimise import within
 from parentage.scoring.candidates import score
+from parentage.work.tuning import TUNING
 from strategies import BY_SUMS, PENALISED, random_table, with_holes
 
 if TYPE_CHECKING:
@@ -40,11 +41,11 @@ SCRATCH = {"solve_blocks": {6}, "merge_block": {6}, "enter_again": {2}}
 @contextmanager
 def only(how: Any) -> Iterator[None]:
     """Run all kernels in one way."""
-    before, plain.only = plain.only, how
+    before, Kernel.only = Kernel.only, how
     try:
         yield
     finally:
-        plain.only = before
+        Kernel.only = before
 
 
 def same(one: Any, other: Any) -> bool:
@@ -157,8 +158,15 @@ def test_a_small_table_needs_no_numba(tmp_path: Path) -> None:
     assert done.stdout == "False 0.0\n"
 
 
+def set_limits(monkeypatch: pytest.MonkeyPatch, **seconds: Any) -> None:
+    """Limit the plain work, of which nothing is done yet."""
+    monkeypatch.setattr("parentage.kernels._options.TUNING", replace(TUNING, **seconds))
+    for name, value in (("only", None), ("plain", 0.0), ("loadable", 0.0)):
+        monkeypatch.setattr(Kernel, name, value)
+
+
 def test_plain_work_ends_where_compiling_is_cheaper(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("parentage.kernels._options.plain", Plain(cached=1.0, missing=3.0))
+    set_limits(monkeypatch, plain_cached=1.0, plain_missing=3.0)
     ran: list[str] = []
 
     @njit(work=lambda seconds: 1e6 * seconds, cache=False)
@@ -182,7 +190,7 @@ def test_plain_work_ends_where_loading_is_cheaper(
 ) -> None:
     """Importing Numba has a price, and loading one kernel after that a smaller one."""
     options = "parentage.kernels._options"
-    monkeypatch.setattr(f"{options}.plain", Plain(cached=1.0, load=0.1, missing=0.0))
+    set_limits(monkeypatch, plain_cached=1.0, plain_load=0.1, plain_missing=0.0)
     monkeypatch.setattr(f"{options}.is_cached", lambda _: True)
     monkeypatch.setattr(f"{options}.sys", SimpleNamespace(modules={"numba"} if loaded else set()))
     kernel = Kernel(lambda _: "", {}, work=lambda seconds: 1e6 * seconds)

@@ -365,7 +365,7 @@ def test_the_command_line_says_what_is_missing(tmp_path: Path) -> None:
         rows = (table.to_codes()[family] != MISSING).all(axis=0).sum()
         assert found["rows_used"][child] == rows
     said = ok("learn", str(data), "--missing", "pnal:0.02")
-    total = f"{table.missing_cells.sum():,} of {table.to_codes().size:,} cells are missing"
+    total = f"{table.missing_cells.sum():,} of {table.to_codes().size:,} values are missing"
     assert total in said and "pnal:0.02: every family is scored on the rows" in said
     assert "PNAL scores networks of one equivalence class differently" in said
     network = tmp_path / "net.json"

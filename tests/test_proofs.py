@@ -27,7 +27,7 @@ from parentage.optimise import (
     separation,
 )
 from parentage.optimise.programme import CutLP
-from parentage.optimise.tuning import TUNING, Patience, Tuning
+from parentage.optimise.tuning import TUNING, Tuning
 from strategies import each
 from test_certificates import assert_certified
 from test_optimise import OPTIMA, SLOWER_OPTIMA
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from real_data import RealData
 
 MUCH = 10**9
-AT_ONCE, SOON, LATE = Patience(0, 0.5), Patience(1, 1.0), Patience(MUCH, 0.0)
+AT_ONCE, SOON, LATE = (0, 0.5), (1, 1.0), (MUCH, 0.0)
 PATIENCE = (AT_ONCE, SOON, LATE)
 
 FORCED: dict[str, tuple[Any, ...]] = {

@@ -171,7 +171,7 @@ def test_everything_there_is_gets_told() -> None:
         solution, table=table, lists=lists, support=replace(support, near_networks=near)
     )
     assert report.verdict == (
-        "8 variables, 7 arcs from 1,000 rows. Proven among all networks: none scores higher "
+        "8 variables, 7 arcs from 1,000 rows. Proven among all networks: no network scores higher "
         "under BIC."
     )
     assert [one.gain for one in report.arcs] == [solution.gains[a] for a in solution.network.arcs]
@@ -456,10 +456,10 @@ def test_tables_that_are_too_large_stay_out(monkeypatch: pytest.MonkeyPatch) -> 
         monkeypatch.setattr(f"parentage.report.{name}.MOST_CELLS", 10)
     report = gather(ASIA, table=table)
     assert report.what_if is not None
-    assert "too many for a page" in report.what_if.refused
+    assert "too many for a report" in report.what_if.refused
     data = page_data(report)
     assert data["tables"] is data["counts"] is None
-    assert "too many for a page" in document(report)
+    assert "too many for a report" in document(report)
 
 
 def test_shares_are_exact_only_at_the_ends() -> None:
@@ -542,7 +542,7 @@ def test_support_writes_the_page_with_all_its_options(clinic: Path, tmp_path: Pa
     ok("support", str(clinic), "-o", str(page), "--bootstrap", "3", "-k", "2")
     text = page.read_text()
     assert "3 replicates" in text
-    assert "at most 2 parents a variable" in text
+    assert "at most 2 parents per variable" in text
     assert all(arc["need"] is not None for arc in data_of(text)["arcs"])
     ok("learn", str(clinic), "-o", str(net))
     assert "would show the best network" in refused(
@@ -573,7 +573,7 @@ def test_the_command_reports_a_network(clinic: Path, tmp_path: Path) -> None:
 
 
 def test_the_command_refuses_what_it_cannot_write(clinic: Path, tmp_path: Path) -> None:
-    assert "end it in .html" in refused("report", str(clinic), "-o", str(tmp_path / "r.pdf"))
+    assert "use .html" in refused("report", str(clinic), "-o", str(tmp_path / "r.pdf"))
     away = str(tmp_path / "nowhere" / "r.html")
     assert "no such folder" in refused("report", str(clinic), "-o", away)
     said = refused("report", str(clinic), "--data", str(clinic), "-o", str(tmp_path / "r.html"))
@@ -640,7 +640,7 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
             child, names = table.names[v], [table.names[p] for p in solution.network.parents[v]]
             more = local_score(table, child, [*names, table.names[one.parent]])
             assert one.change == pytest.approx(more - local_score(table, child, names) + added)
-    assert "none scores higher under BIC with the log prior of the arcs." in report.verdict
+    assert "no network scores higher under BIC with the log prior of the arcs." in report.verdict
     assert "BIC with the log prior of the arcs" in report.citation
     assert any(fact.label == "Prior" for fact in report.proof)
     without = NetworkRecord(solution.network, finding=solution.finding)

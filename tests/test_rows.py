@@ -212,5 +212,5 @@ def test_the_row_of_a_missing_cell_is_that_of_the_file(monkeypatch: pytest.Monke
     monkeypatch.setattr(batches, "ROWS", 7)
     cells = ["x", "y"] * 20
     frame = pl.DataFrame({"a": cells, "b": [*cells[:-5], None, *cells[-4:]]})
-    with pytest.raises(ParentageError, match=r"column 'b', row 35 \(from 0\)"):
+    with pytest.raises(ParentageError, match=r"column 'b', row 35 \(counted from 0\)"):
         read_table(as_parquet(frame))

@@ -45,7 +45,7 @@ def test_a_solution_of_lists_has_no_probabilities(tmp_path: Path) -> None:
     parentage.score(table).save(tmp_path / "x.jkl")
     found = parentage.learn(tmp_path / "x.jkl")
     assert found.lists is not None and found.table is None
-    with pytest.raises(InputError, match="BIF needs parameters"):
+    with pytest.raises(InputError, match="BIF needs probabilities"):
         found.save(tmp_path / "x.bif")
     found.save(tmp_path / "x.bif", parameters=found.network.fit(table))
     found.network.save(tmp_path / "y.bif", table=table)

@@ -428,7 +428,7 @@ def test_lists_refuse_what_is_behind_them() -> None:
     one = parentage.learn(lists, max_parents=1)
     assert one.network.max_in_degree == 1
     assert one.optimal
-    assert one.scope.words() == " among the networks that have at most 1 parent a variable"
+    assert one.scope.words() == " among the networks that have at most 1 parent per variable"
 
 
 def test_progress_is_heard_from_scoring_and_learning() -> None:
@@ -473,11 +473,18 @@ def test_damaged_accounts_are_refused(key: str, value: object) -> None:
         Account.from_dict({**account().to_dict(), key: value})
 
 
-def test_a_solution_knows_its_tolerance() -> None:
-    lists = CandidateLists.from_families(
-        {"a": [(-1.0, [])], "b": [(-1.0, [])]}, account(tolerance=0.01)
-    )
-    assert learn_lists(lists).scope.tolerance == pytest.approx(0.02, rel=1e-3)
+@pytest.mark.parametrize(
+    ("changes", "arcs"),
+    [({}, 6), ({"max_parents": 1}, 4), ({"max_parents": {"a": 1}}, 6)],
+)
+def test_a_solution_counts_the_tolerance_once_for_every_arc(
+    changes: dict[str, Any], arcs: int
+) -> None:
+    """∅ may tie with {a}, {a} with {a, b} …: each step down loses up to one tolerance."""
+    families: Any = {name: [(-1.0, [])] for name in "abcd"}
+    lists = CandidateLists.from_families(families, account(tolerance=0.01, **changes))
+    found = learn_lists(lists).scope.tolerance
+    assert found == pytest.approx(0.01 * arcs, rel=1e-3, abs=1e-5)
 
 
 def test_complete_lists_warn_of_nothing() -> None:

@@ -203,7 +203,9 @@ def test_commands_have_an_option_for_every_setting_of_their_stages(name: str) ->
             continue
         option = options[field.name]
         assert {*flags_of(field)} == set(option.opts), field.name
-        assert (option.help or "").startswith(help_of(field).rstrip("."))
+        shown = (option.help or "").replace(" (repeatable)", "")
+        assert shown.startswith(help_of(field).rstrip("."))
+        assert ("(repeatable)" in (option.help or "")) == declared.repeatable
         if not declared.repeatable:
             typed = option.get_default(click.Context(command(name)))
             assert typed == field.default, field.name

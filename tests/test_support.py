@@ -235,7 +235,9 @@ def test_a_network_of_other_variables_is_refused() -> None:
     table = chest_clinic(100, seed=0)
     with pytest.raises(InputError, match="drop"):
         support(table, Network.from_arcs(table.names[1:], []))
-    with pytest.raises(InputError, match="but the table lacks it"):
+    with pytest.raises(
+        InputError, match=r"the table has no column .*, which is a variable of the network"
+    ):
         support(table, Network.from_arcs([*table.names, "age"], []))
 
 
@@ -532,7 +534,7 @@ def test_a_time_limit_is_kept_and_told() -> None:
     began = time.monotonic()
     with pytest.warns(UnprovenWarning) as told:
         found = support(table, bootstrap=100_000, time_limit=1.5, threads=2)
-    assert any("of 100000 replicates: it was stopped by the time" in str(w.message) for w in told)
+    assert any("the time limit stopped the bootstrap after" in str(w.message) for w in told)
     assert time.monotonic() - began < 6
     assert found.bootstrap is not None and 0 < found.bootstrap.done < 100_000
     assert found.bootstrap.stopped == "time"
@@ -724,7 +726,7 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     assert "better ones may be missing" in near_lines(cut)[0]
     known = near_set(whole, 3.0, 1000, Context())[1]
     assert known.complete and known.each_missing is not None
-    assert "any other network has at most" in near_lines(known)[0]
+    assert "each other network has at most" in near_lines(known)[0]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from parentage.kernels.digraph import shut_cycles
 from parentage.optimise import learn_lists
 from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cuts import Sets
-from parentage.optimise.cutting import Node, Tree, solve_root
+from parentage.optimise.cutting import Cutter, Node, branch, solve_root
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.exact import subset_table
 from parentage.optimise.orders import first_incumbent
@@ -42,14 +42,13 @@ WEAK = replace(TUNING, warm_rounds=0, set_packing=False, sizes=())
 CUTTING = Optimising(engine="branch-and-cut")
 
 
-def weak_tree(part: Part) -> Tree:
+def weak_tree(part: Part) -> tuple[Cutter, Node]:
     """Branch after a root that was hardly cut."""
     first_incumbent(part)
     cutter, root = solve_root(part)
-    tree = Tree(cutter, root)
     if not part.proven:
-        tree.solve()
-    return tree
+        branch(cutter, root)
+    return cutter, root
 
 
 def all_nodes(root: Node) -> list[Node]:
@@ -71,7 +70,7 @@ def test_branching_finds_the_optimum() -> None:
         trees = [weak_tree(part) for part in run.parts if part.problem.n > 1]
         assert run.proven()
         assert run.score() == pytest.approx(truth[0], abs=1e-6)
-        nodes += sum(tree.nodes - 1 for tree in trees)
+        nodes += sum(cutter.nodes - 1 for cutter, _ in trees)
     assert nodes > 10
 
 
@@ -81,12 +80,12 @@ def test_the_bound_of_a_node_is_below_its_networks(seed: int) -> None:
     lists = hard_lists(10, 10, seed)
     run = Run(lists, tuning=WEAK)
     part = run.parts[-1]
-    tree = weak_tree(part)
+    _, root = weak_tree(part)
     flags = unpack(part.problem.masks, part.problem.n)
     for _ in range(30):
         choice = random_network(rng, part.problem)
         cost = part.problem.cost[choice].sum()
-        node = tree._root
+        node = root
         while node.branch:
             assert node.bound <= max(cost, part.cost) + 1e-6
             u, v, without, with_ = node.branch
@@ -142,7 +141,7 @@ def test_a_stopped_tree_keeps_a_valid_bound() -> None:
     cutter, root = solve_root(part)
     run.stop.cancelled.set()
     assert cutter.work(root) == "stopped"
-    Tree(cutter, root).solve()
+    branch(cutter, root)
     assert not part.proven
     assert run.bound() >= truth[0] - 1e-6
 

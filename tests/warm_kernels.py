@@ -22,8 +22,8 @@ from parentage.kernels._cache import source_digest
 
 BEGIN = """
 import warnings; warnings.simplefilter("ignore")
-from parentage.kernels._options import plain
-plain.only = "compiled"
+from parentage.kernels._options import Kernel
+Kernel.only = "compiled"
 """
 SCORING = """
 import numpy as np, parentage

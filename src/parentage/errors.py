@@ -227,6 +227,9 @@ class Objection:
         Said only where something else has to be decided anyway.
     also
         Other columns that the same is seen of and recommended for.
+    example
+        The end of the sentence, which quotes a value. It may identify a person: messages show it,
+        recipes, files and reports do not.
     """
 
     column: str
@@ -237,6 +240,7 @@ class Objection:
     refused: bool = False
     hint: bool = False
     also: str = ""
+    example: str = ""
 
     @property
     def who(self) -> str:
@@ -259,7 +263,9 @@ class Objection:
         reason = f", {self.why}" if self.why else ""
         advised = f": {self.typed(reader)}{reason}" if self.advice else ""
         other = f" (or {', '.join(rest)})" if rest else ""
-        return f"{self.who}{self.seen}{advised}{other}"
+        if len(rest) > 1 and self.refused and not self.advice:
+            other = f": type {', or '.join(rest)}"
+        return f"{self.who}{self.seen}{self.example}{advised}{other}"
 
 
 def _together(ways: Iterable[Way], reader: Reader) -> str:
@@ -297,7 +303,7 @@ class UndecidedError(TableError):
         self.auto = True
         ways = [way for one in objections for way in (*one.advice, *one.others())]
         first = objections[0]
-        super().__init__(f"{first.who}{first.seen}", *distinct(ways))
+        super().__init__(f"{first.who}{first.seen}{first.example}", *distinct(ways))
 
     def _place(self, reader: Reader) -> str:
         """Say whose options the decisions are, where what was called does not have them all."""
@@ -313,7 +319,7 @@ class UndecidedError(TableError):
         lines = [f"{who} needs {counted(number, 'decision')}{self._place(reader)}:"]
         lines += [f"  {one.line(reader)}" for one in self.objections]
         if self.beyond:
-            return "\n".join([*lines, f"That is not enough: {self.beyond}"])
+            return "\n".join([*lines, f"These decisions are not enough: {self.beyond}"])
         if not self.remedy:
             return "\n".join(lines)
         settings, lead, auto = _together(self.remedy, reader), "Use", "auto=True"
@@ -406,7 +412,7 @@ def decision_text(one: Objection, reader: Reader) -> str:
     others = [_words(way, reader) for way in one.others()[:2]]
     other = f" ({' or '.join(others)})" if others else ""
     reason = f", {one.why}" if one.why else ""
-    return f"{one.typed(reader)}: {one.who}{one.seen}{reason}{other}"
+    return f"{one.typed(reader)}: {one.who}{one.seen}{one.example}{reason}{other}"
 
 
 class NotSavedWarning(ParentageWarning):

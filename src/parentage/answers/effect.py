@@ -205,7 +205,7 @@ class Effect:
         present = self.networks - by.networks
         if by.absent == 0 and by.networks == self.without:
             return (
-                f"It is 0 in the {by.networks:,} of {self.networks:,} networks without {a} → {b}."
+                f"It is 0 in the {by.networks:,} networks (of {self.networks:,}) without {a} → {b}."
             )
         return (
             f"On average it is {by.present:+z.3f} in the {present:,} "
@@ -290,7 +290,7 @@ def near_networks(table: Table, scoring: Scoring, factor: float, context: Contex
             Way("missing", "state"),
         )
     if not factor >= 1:
-        raise InputError("cannot be below 1", about=Way("within", factor))
+        raise InputError("must be at least 1", about=Way("within", factor))
     wide = replace(scoring, width=math.log(factor) / unit_of(scoring.log_base))
     lists = score_table(table, wide, context.share(0.5))
     with warnings.catch_warnings():
@@ -454,8 +454,8 @@ def _change(table: Table, name: str, change: tuple[str, str] | None) -> tuple[st
         return labels[0], labels[-1]
     if len(change) != 2 or change[0] == change[1]:
         raise InputError(
-            f"a change of {name!r} goes from one of its states to another, "
-            f"such as {labels[0]},{labels[-1]}"
+            f"{name!r} must change from one of its states to another, "
+            f"e.g. from {labels[0]!r} to {labels[-1]!r}"
         )
     return _state(table, name, change[0]), _state(table, name, change[1])
 

@@ -132,8 +132,8 @@ class PenaltyPath:
             if one.low <= weight <= one.high:
                 return one
         raise InputError(
-            f"{weight:g} is outside the path, which runs from {self.stretches[0].low:g} to "
-            f"{self.stretches[-1].high:g}"
+            f"the penalty {weight:g} is outside the path, which runs from "
+            f"{self.stretches[0].low:g} to {self.stretches[-1].high:g}"
         )
 
     def spans(self) -> dict[Pair, tuple[tuple[float, float], ...]]:
@@ -162,7 +162,9 @@ class PenaltyPath:
         """Say for which penalties the network of the score itself stays the same."""
         if self.grid:
             same = _runs(self.stretches)[self._at_one()]
-            return f"The network is the same at equivalent sample sizes {same[0]:g} to {same[1]:g}."
+            return (
+                f"The network stays the same at equivalent sample sizes {same[0]:g} to {same[1]:g}."
+            )
         own = self.at(1.0)
         return (
             f"The network stays the same from {own.low:.2f} to {own.high:.2f} times "
@@ -220,7 +222,7 @@ def check_path_file(path: str | os.PathLike[str]) -> str:
     """Return the extension of a file that a path can be written to; refuse others."""
     ending = Path(path).suffix.lower()
     if ending not in (".json", ".csv", ".svg"):
-        raise InputError(f"{str(path)!r}: a path is written as .json, .csv or .svg")
+        raise InputError(f"{str(path)!r} has an unknown extension; use .json, .csv or .svg")
     return ending
 
 
@@ -284,7 +286,7 @@ def unproven_text(found: PenaltyPath) -> str:
     open_ = sum(not one.optimal for one in found.stretches)
     return (
         f"{open_} of {len(found)} networks of the path are not proven optimal in their "
-        "interval; allow more time"
+        "interval; raise the time limit"
     )
 
 

@@ -62,7 +62,9 @@ class Targeted:
     log_loss
         Mean of −ln of the probability of the true state.
     brier
-        Mean over rows of the squared distance between probabilities and truth, summed over states.
+        Brier score: the mean over rows of (p − 1)² if the target is in its last state and of p²
+        if not, with p the predicted probability of that state. With more than two states the sum
+        over all states, as in scikit-learn.
     auc
         Area under the ROC curve, the mean over the folds; with more than two states the mean of one
         state against the others, weighted by how frequent it is. None if only one state occurs.
@@ -131,7 +133,8 @@ class Validation:
         for one in self.models:
             if one.name == name:
                 return one
-        raise InputError(f"{name!r} was not validated; choose from {[m.name for m in self.models]}")
+        known = ", ".join(repr(one.name) for one in self.models)
+        raise InputError(f"no model {name!r} was validated; choose from {known}")
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage validate --json`` prints."""
@@ -223,7 +226,7 @@ def validation_of(
     folds, seed, smoothing = dealing
     if not 2 <= folds <= table.n_rows:
         raise InputError(
-            f"must be between 2 and the {table.n_rows} rows", about=Way("folds", folds)
+            f"must be between 2 and {table.n_rows}, the number of rows", about=Way("folds", folds)
         )
     if target is not None:
         table.index(target)  # refuses an unknown name
@@ -409,10 +412,13 @@ def target_measures(predicted: Floats, truth: Counts, weights: Floats) -> Target
     certain = np.eye(predicted.shape[1])[truth]
     with np.errstate(divide="ignore"):
         losses = -np.log(own)
+    distances = ((predicted - certain) ** 2).sum(axis=1)
+    if predicted.shape[1] == 2:
+        distances /= 2  # both states are off by the same: one is counted
     return Targeted(
         float(weights @ (predicted.argmax(axis=1) == truth) / number),
         float(weights @ losses / number),
-        float(weights @ ((predicted - certain) ** 2).sum(axis=1) / number),
+        float(weights @ distances / number),
         _area(predicted, truth, weights),
     )
 

@@ -16,7 +16,7 @@ class Supporting(Settings):
 
     need: bool = setting(
         True,
-        "Find, for every arc, the best network without it, and the best one with it reversed.",
+        "Compute the need of every arc, and the loss if it is reversed.",
         Option(),
     )
     bootstrap: int = setting(
@@ -26,7 +26,7 @@ class Supporting(Settings):
     )
     within: float | None = setting(
         None,
-        "Count arcs in networks with at least 1/FACTOR of the best one's probability.",
+        "Count arcs in all networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     )
     max_networks: int = setting(
@@ -38,7 +38,7 @@ class Supporting(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.bootstrap < 0:
-            raise InputError(f"the number of replicates must not be negative: {self.bootstrap}")
+            raise InputError(f"the number of replicates must be at least 0, not {self.bootstrap}")
         if self.within is not None and not 1 <= self.within < math.inf:
             raise InputError(f"the factor must be at least 1, not {self.within}")
         if self.max_networks < 1:

@@ -21,6 +21,7 @@ cut short, whether they grew or not: the bound is for everything that was asked.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -37,7 +38,7 @@ from parentage.scoring.search.plan import max_parents_by_variable
 from parentage.work.context import Context
 from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
-from parentage.work.stop import now
+from parentage.work.stop import StoppedError, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -100,20 +101,21 @@ def needs(baseline: Baseline, arcs: Iterable[Arc], context: Context) -> Needs:
     stop, report = context.stop, context.report
     shared = (baseline, stop, context.tasks)
     answers = in_order(_answer, tasks, context.pool, shared, "need of an arc", leave(stop))
-    for question, need in zip(open_, answers, strict=False):
-        if stop.reason() is not None and need is None:
-            break
-        if need is not None:
-            found[question] = need
-        left -= 1
-        if report is not None:
-            seconds, done = now() - began, len(open_) - left
-            report(
-                Progress(
-                    "needs", f"{question.arc[0]} → {question.arc[1]}", seconds, done, len(open_),
-                    seconds_left=seconds / done * left,
-                )
-            )  # fmt: skip
+    with contextlib.suppress(StoppedError):
+        for question, need in zip(open_, answers, strict=False):
+            if stop.reason() is not None and need is None:
+                break
+            if need is not None:
+                found[question] = need
+            left -= 1
+            if report is not None:
+                seconds, done = now() - began, len(open_) - left
+                report(
+                    Progress(
+                        "needs", f"{question.arc[0]} → {question.arc[1]}", seconds, done,
+                        len(open_), seconds_left=seconds / done * left,
+                    )
+                )  # fmt: skip
     return found
 
 

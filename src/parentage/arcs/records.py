@@ -438,7 +438,7 @@ def check_support_file(path: str | os.PathLike[str]) -> str:
     """Return the extension of a file that support can be written to; refuse others."""
     ending = PurePath(path).suffix.lower()
     if ending not in (".csv", ".json"):
-        raise InputError(f"cannot tell the format of {os.fspath(path)!r}; use .csv or .json")
+        raise InputError(f"{os.fspath(path)!r} has an unknown extension; use .csv or .json")
     return ending
 
 

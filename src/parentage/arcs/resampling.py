@@ -32,6 +32,7 @@ of exactly ½ make several t equally good, the largest is taken, which leaves th
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
@@ -49,7 +50,7 @@ from parentage.scoring.settings import Growing
 from parentage.work.context import Context
 from parentage.work.executor import in_order, leave
 from parentage.work.progress import Progress
-from parentage.work.stop import now
+from parentage.work.stop import StoppedError, now
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -300,9 +301,10 @@ def _timed(
             break
     start = now()
     rest = in_order(learn_replicate, tasks[alone:], workers, shared, "replicate", leave(stop))
-    for count, replicate in enumerate(rest, 1):
-        took = now() - start
-        yield replicate, took / count * (asked - alone - count)
+    with contextlib.suppress(StoppedError):
+        for count, replicate in enumerate(rest, 1):
+            took = now() - start
+            yield replicate, took / count * (asked - alone - count)
 
 
 def _counted(

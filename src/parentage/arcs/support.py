@@ -175,7 +175,7 @@ def learn_baseline(
     )
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:
-        raise InputError("support needs the table: lists have no rows to resample")
+        raise InputError("support needs a table; candidate lists have no rows to resample")
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own)
     grown = found.expanded is not None
@@ -249,7 +249,11 @@ def _refuse_completed(asked: Supporting) -> None:
     if asked.need or asked.bootstrap:
         raise InputError(
             "completes missing values under one network, but each replicate has its own network",
-            Way("missing", "pnal", "to score every family on the rows where it is complete"),
+            Way(
+                "missing",
+                "pnal",
+                "to score each variable on the rows where it and its parents are known",
+            ),
             Way("need", False, "and no bootstrap"),
             about=Way("missing", "em"),
         )
@@ -260,7 +264,9 @@ def _check_variables(baseline: Baseline, network: Network) -> None:
     table = set(baseline.table.names)
     for name in network.names:
         if name not in table:
-            raise InputError(f"the network has the variable {name!r}, but the table lacks it")
+            raise InputError(
+                f"the table has no column {name!r}, which is a variable of the network"
+            )
     for name in baseline.table.names:
         if name not in network.names:
             raise InputError(
@@ -385,12 +391,12 @@ def open_points(baseline: Baseline, asked: Supporting, found: Support) -> list[s
     if drawn is not None and drawn.done < drawn.asked:
         why = {"time": "the time limit", "interrupt": "an interrupt"}.get(drawn.stopped or "", "")
         points.append(
-            f"the bootstrap has {drawn.done} of {drawn.asked} replicates: "
-            f"it was stopped by {why or 'a limit'}"
+            f"{why or 'a limit'} stopped the bootstrap after {drawn.done} of {drawn.asked} "
+            "replicates"
         )
     if drawn is not None and drawn.proven < drawn.done:
         points.append(
-            f"{drawn.done - drawn.proven} of {drawn.done} replicates have a network that is not "
+            f"the networks of {drawn.done - drawn.proven} of {drawn.done} replicates are not "
             "proven optimal"
         )
     if found.near is not None and not found.near.complete:

@@ -215,13 +215,13 @@ def measure_of(
     kind, _, parameter = score.partition(":")
     if kind not in KNOWN:
         raise InputError(
-            f"a recount supports {', '.join(KNOWN)}, and this certificate is about {kind}; "
+            f"the table can be scored again under {', '.join(KNOWN)}, not under {kind}; "
             "give the candidate lists instead of the table"
         )
     try:
         number = Fraction(float(parameter or 0))
     except (ValueError, OverflowError):
-        raise ProofError(f"settings.score: {score!r} is not a score") from None
+        raise ProofError(f"settings.score: unknown score {score!r}") from None
     everything = n_rows * math.log(n_rows)
     if kind == "bdeu" and number > 0:
         everything = n_rows * (math.log1p(n_rows / float(number)) + log_states)

@@ -66,14 +66,11 @@ Lists: TypeAlias = "CandidateLists | Listed"
 """Lists that were read or made, or those that a certificate carries."""
 
 
-class Unit(NamedTuple):
-    """The grid of whole scores: 10^−digits if decimal, otherwise 2^−digits."""
-
-    decimal: bool
-    digits: int
+Unit: TypeAlias = tuple[int, int]
+"""The grid of whole scores: a base, 10 or 2, and d digits after the point; a step is base^−d."""
 
 
-class Cut(NamedTuple):
+class StatedCut(NamedTuple):
     """A cut on some members: what their sets weigh adds up to at most ``right``.
 
     With ``k`` ≥ 1 a set weighs one if it has k members or more: at most |members| − k have such a
@@ -125,7 +122,7 @@ class Document(NamedTuple):
     score: float
     tolerance: int
     denominator: int
-    cuts: tuple[Cut, ...]
+    cuts: tuple[StatedCut, ...]
     nodes: tuple[ProofNode, ...]
 
 
@@ -209,7 +206,7 @@ def recorded_settings(document: Mapping[str, Json]) -> Mapping[str, Json] | None
         settings = _object(settings, "settings", SETTINGS)
     if top["digest"] != sealed({key: top[key] for key in STATED})["digest"]:
         raise ProofError(
-            f"digest: it does not match {', '.join(STATED[:-1])} and {STATED[-1]}; "
+            f"digest: does not match {', '.join(STATED[:-1])} and {STATED[-1]}; "
             "the certificate is damaged, or was changed by hand"
         )
     return settings
@@ -233,7 +230,7 @@ def carried_lists(document: Mapping[str, Json], names: Sequence[str]) -> Listed:
     carried = _object(document["families"], "families", ("counted", "sets"))
     by_child = _list(carried["sets"], "families.sets")
     if len(by_child) != len(names):
-        raise ProofError(f"families: it has {len(by_child)} variables, the table {len(names)}")
+        raise ProofError(f"families: {len(by_child)} variables, but the table has {len(names)}")
     sizes, parents, scores = list[int](), list[int](), list[float]()
     for v, own in enumerate(by_child):
         if not _list(own, f"families.sets[{v}]"):
@@ -270,7 +267,7 @@ def parse_document(document: Mapping[str, Json], n: int, m: int) -> Document:
     for key, size in (("variables", n), ("sets", m)):
         if _whole(about[key], f"lists.{key}") != size:
             raise ProofError(
-                f"lists: the certificate is about {about[key]} {key}, these have {size}"
+                f"lists: the certificate is about {about[key]} {key}, these lists have {size}"
             )
     if not isinstance(about["digest"], str):
         raise ProofError("lists.digest: must be text")
@@ -397,14 +394,15 @@ def _number(value: float) -> float:
 
 
 def _unit(value: Json) -> Unit:
-    kinds = {"decimals": 9, "bits": 60}
+    kinds = {"decimals": (10, 9), "bits": (2, 60)}
     if not isinstance(value, Mapping) or len(value) != 1 or next(iter(value)) not in kinds:
         raise ProofError('unit: must be {"decimals": d} or {"bits": b}')
     ((kind, digits),) = value.items()
-    return Unit(kind == "decimals", _whole(digits, f"unit.{kind}", 0, kinds[kind] + 1))
+    base, most = kinds[kind]
+    return base, _whole(digits, f"unit.{kind}", 0, most + 1)
 
 
-def _cut(value: Json, where: str, n: int) -> Cut:
+def _cut(value: Json, where: str, n: int) -> StatedCut:
     entry = _list(value, where)
     kind = entry[0] if entry else None
     if kind == "cluster" and len(entry) == 3:
@@ -412,7 +410,7 @@ def _cut(value: Json, where: str, n: int) -> Cut:
         if len(members) < 2:
             raise ProofError(f"{where}: a cluster has two members or more")
         k = _whole(entry[2], f"{where}: k", 1, len(members))
-        return Cut(members, len(members) - k, k)
+        return StatedCut(members, len(members) - k, k)
     if kind == "local" and len(entry) in (5, 7):
         return _local(entry, where, n)
     raise ProofError(
@@ -421,11 +419,11 @@ def _cut(value: Json, where: str, n: int) -> Cut:
     )
 
 
-def _local(entry: Sequence[Json], where: str, n: int) -> Cut:
+def _local(entry: Sequence[Json], where: str, n: int) -> StatedCut:
     members = _distinct(entry[1], f"{where}: members", n)
     size = len(members)
     if not 1 <= size <= MOST_MEMBERS:
-        raise ProofError(f"{where}: {size} members, 1 to {MOST_MEMBERS} are possible")
+        raise ProofError(f"{where}: {size} members; must be 1 to {MOST_MEMBERS}")
     masks, values = _list(entry[2], f"{where}: masks"), _list(entry[3], f"{where}: values")
     if not len(masks) == len(values) == size:
         raise ProofError(f"{where}: masks and values must be given for each of {size} members")
@@ -434,7 +432,7 @@ def _local(entry: Sequence[Json], where: str, n: int) -> Cut:
         own = _wholes(masks[j], f"{where}: masks[{j}]", below=1 << size)
         worth = _wholes(values[j], f"{where}: values[{j}]", 1, 2**40)
         if len(own) != len(worth):
-            raise ProofError(f"{where}: {len(own)} masks and {len(worth)} values of member {j}")
+            raise ProofError(f"{where}: member {j} has {len(own)} masks but {len(worth)} values")
         if any(mask >> j & 1 for mask in own):
             raise ProofError(f"{where}: a mask of member {j} holds that member itself")
         checked_masks.append(own)
@@ -451,7 +449,7 @@ def _local(entry: Sequence[Json], where: str, n: int) -> Cut:
             through.append((u, _distinct(two[1], f"{where}: through[{i}]: parents", n)))
         _distinct([*members, *(u for u, _ in through)], f"{where}: members and through", n)
         weight = _whole(entry[6], f"{where}: M", 0, 2**50)
-    return Cut(
+    return StatedCut(
         members, right, 0, tuple(checked_masks), tuple(checked_values), tuple(through), weight
     )
 
@@ -462,7 +460,7 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> ProofNo
     content = _object(value, where, (), ("steps", *ends))
     given = [key for key in ends if key in content]
     if len(given) > 1:
-        raise ProofError(f"{where}: {given[0]!r} and {given[1]!r} exclude each other")
+        raise ProofError(f"{where}: {given[0]!r} and {given[1]!r} cannot be combined")
     steps = tuple(
         _step(entry, f"{where}.steps[{i}]", n_cuts)
         for i, entry in enumerate(_list(content.get("steps", []), f"{where}.steps"))

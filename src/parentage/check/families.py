@@ -61,26 +61,28 @@ def whole_scores(scores: Floats, unit: Unit) -> tuple[Ints, Floats]:
     ProofError
         A decimal grid that scores are not on, or one too fine for 53 bits.
     """
-    if unit.decimal:
-        scale = float(10**unit.digits)
+    base, digits = unit
+    if base == 10:
+        scale = float(10**digits)
         nearest = np.rint(scores * scale)
-        _check_size(nearest, f"10^-{unit.digits}")
+        _check_size(nearest, f"10^-{digits}")
         off = np.flatnonzero(nearest / scale != scores)
         if len(off):
             raise ProofError(
                 f"unit: the score {float(scores[off[0]])!r} of set {off[0]} is not a multiple "
-                f"of 10^-{unit.digits}"
+                f"of 10^-{digits}"
             )
         return nearest.astype(np.int64), np.zeros(len(scores))
-    scaled = np.ldexp(scores, unit.digits)  # exact: a power of two
-    _check_size(scaled, f"2^-{unit.digits}")
+    scaled = np.ldexp(scores, digits)  # exact: a power of two
+    _check_size(scaled, f"2^-{digits}")
     nearest = np.rint(scaled)
     return nearest.astype(np.int64), scaled - nearest
 
 
 def unit_size(unit: Unit) -> float:
     """The unit as a number."""
-    return 10.0**-unit.digits if unit.decimal else 2.0**-unit.digits
+    base, digits = unit
+    return float(base) ** -digits
 
 
 def rounding_loss(lost: Floats, offsets: Ints, allowed: Flags, chosen: Ints) -> float:
@@ -206,7 +208,7 @@ def make_families(lists: Lists, allowed: Flags, whole: Ints) -> Families:
     best = np.maximum.reduceat(np.where(allowed, whole, lowest), lists.offsets[:-1])
     if (best == lowest).any():
         name = lists.names[int(np.argmax(best == lowest))]
-        raise ProofError(f"constraints: they leave {name!r} without a set")
+        raise ProofError(f"constraints: no set of {name!r} satisfies them")
     cost = np.repeat(best, np.diff(lists.offsets)) - whole
     return Families(
         lists.offsets.astype(np.int64),
@@ -302,5 +304,5 @@ def tiers_of(constraints: Mapping[str, Any], index: Mapping[str, int]) -> Ints:
 def variable_of(name: Any, where: str, index: Mapping[str, int]) -> int:
     """Return the variable of a name in a document."""
     if not isinstance(name, str) or name not in index:
-        raise ProofError(f"{where}: it names something that is not a variable")
+        raise ProofError(f"{where}: {str(name)[:40]!r} is not a variable")
     return index[name]

@@ -36,7 +36,7 @@ import numpy.typing as npt
 from parentage.check.document import LARGEST, ProofError
 
 if TYPE_CHECKING:
-    from parentage.check.document import Cut, Document, Part, ProofNode, Round
+    from parentage.check.document import Document, Part, ProofNode, Round, StatedCut
     from parentage.check.families import Families, Flags, Ints
 
 MOST_VARIABLES = 28
@@ -49,7 +49,7 @@ NEVER = 2**61
 """Cost of what is impossible."""
 
 
-class Row(NamedTuple):
+class CheckedCut(NamedTuple):
     """A cut on the sets: sum of ``weight`` over the chosen ones among ``sets`` is ≤ ``right``."""
 
     sets: Ints
@@ -58,7 +58,7 @@ class Row(NamedTuple):
     largest: int
 
 
-def checked_row(families: Families, cut: Cut) -> Row:
+def checked_row(families: Families, cut: StatedCut) -> CheckedCut:
     """Return the row of a cut that holds.
 
     Raises
@@ -72,11 +72,11 @@ def checked_row(families: Families, cut: Cut) -> Row:
         many = [families.sums(v, inside) >= cut.k for v in cut.members]
         sets = families.sets_of(cut.members)[np.concatenate(many)]
         sets = sets[families.allowed[sets]]
-        return Row(sets, np.ones(len(sets), np.int64), cut.right, 1)
+        return CheckedCut(sets, np.ones(len(sets), np.int64), cut.right, 1)
     return _local_row(families, cut)
 
 
-def _local_row(families: Families, cut: Cut) -> Row:
+def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
     size = len(cut.members)
     bit = np.zeros(families.n, np.int64)
     bit[list(cut.members)] = 1 << np.arange(size)
@@ -117,10 +117,10 @@ def _local_row(families: Families, cut: Cut) -> Row:
             weights.append(np.full(int(needed.sum()), cut.weight, np.int64))
     weight = np.concatenate(weights)
     right = cut.right + cut.weight * len(cut.through)
-    return Row(np.concatenate(sets), weight, right, int(weight.max(initial=0)))
+    return CheckedCut(np.concatenate(sets), weight, right, int(weight.max(initial=0)))
 
 
-def _reach(cut: Cut, bit: Ints) -> dict[int, int]:
+def _reach(cut: StatedCut, bit: Ints) -> dict[int, int]:
     """Members (as bits) above every variable passed through, on paths through such ones."""
     reached = {u: sum(int(bit[p]) for p in parents) for u, parents in cut.through}
     changed = True
@@ -135,7 +135,7 @@ def _reach(cut: Cut, bit: Ints) -> dict[int, int]:
     return {u: mask for u, mask in reached.items() if mask}
 
 
-def closed_values(cut: Cut) -> Ints:
+def closed_values(cut: StatedCut) -> Ints:
     """Return ``int64[L, 2^L]``: the largest value whose mask is contained in each subset."""
     size = len(cut.members)
     values = np.zeros((size, 1 << size), np.int64)
@@ -344,7 +344,7 @@ MOST_CELLS = 2**36
 """Cells of all dynamic programmes of a proof together, so that every check ends in time."""
 
 
-class State(NamedTuple):
+class OpenNode(NamedTuple):
     """A node to be closed: its number, variables (rising), goal, and the sets left."""
 
     node: int
@@ -361,7 +361,7 @@ class Proof:
     document: Document
     memory: float
     counts: Counter[str] = field(default_factory=Counter)
-    rows: dict[int, Row] = field(default_factory=dict)
+    rows: dict[int, CheckedCut] = field(default_factory=dict)
     cells: int = 0
 
     def verify(self, goal: int) -> None:
@@ -372,7 +372,7 @@ class Proof:
         ProofError
             The first step that does not hold.
         """
-        start = State(0, np.arange(self.families.n), goal, self.families.allowed.copy())
+        start = OpenNode(0, np.arange(self.families.n), goal, self.families.allowed.copy())
         waiting = [start]
         while waiting:
             state = waiting.pop()
@@ -382,7 +382,7 @@ class Proof:
             if not self._steps(state, node):
                 waiting.extend(reversed(self._end(state, node)))
 
-    def _steps(self, state: State, node: ProofNode) -> bool:
+    def _steps(self, state: OpenNode, node: ProofNode) -> bool:
         """Carry out the steps of a node; True when they close it."""
         if self._exhausted(state):
             return True
@@ -397,19 +397,19 @@ class Proof:
                 return True
         return False
 
-    def _follow(self, state: State, step: str) -> bool:
+    def _follow(self, state: OpenNode, step: str) -> bool:
         """Carry out a step that needs no cuts; True when it closes the node."""
         if step == "ancestors":
             return follow_ancestors(self.families, state)
         drop_dominated(self.families, state)
         return False
 
-    def _exhausted(self, state: State) -> bool:
+    def _exhausted(self, state: OpenNode) -> bool:
         """Whether a variable has no set left."""
         some = np.logical_or.reduceat(state.left, self.families.offsets[:-1])
         return not bool(some[state.variables].all())
 
-    def _round(self, state: State, step: Round, where: str) -> bool:
+    def _round(self, state: OpenNode, step: Round, where: str) -> bool:
         """Compute the bound of a round, remove what it excludes; True when it closes the node."""
         families, scale = self.families, self.document.denominator
         self.counts["rounds"] += 1
@@ -437,7 +437,7 @@ class Proof:
             state.left[out] = False
         return False
 
-    def _row(self, index: int, where: str) -> Row:
+    def _row(self, index: int, where: str) -> CheckedCut:
         """Return the row of a cut, checked when it is first used."""
         if index not in self.rows:
             cut = self.document.cuts[index]
@@ -451,7 +451,7 @@ class Proof:
             self.counts[kind] += 1
         return self.rows[index]
 
-    def _end(self, state: State, node: ProofNode) -> list[State]:
+    def _end(self, state: OpenNode, node: ProofNode) -> list[OpenNode]:
         """Return the nodes that remain to be closed once the steps have left this one open."""
         where = f"node {state.node}"
         if node.branch is not None:
@@ -469,7 +469,7 @@ class Proof:
             raise ProofError(f"{where}: its bound {found} is less than the goal {state.goal}")
         return []
 
-    def _branch(self, state: State, u: int, v: int, *sides: int) -> list[State]:
+    def _branch(self, state: OpenNode, u: int, v: int, *sides: int) -> list[OpenNode]:
         """Return the node without the arc u → v, and the one with it."""
         if not {u, v} <= set(state.variables.tolist()):
             raise ProofError(
@@ -486,7 +486,7 @@ class Proof:
             for node, left in zip(sides, (without, with_), strict=True)
         ]
 
-    def _split(self, state: State, parts: tuple[Part, ...]) -> list[State]:
+    def _split(self, state: OpenNode, parts: tuple[Part, ...]) -> list[OpenNode]:
         """Return the node of every part, if their goals add up to that of the whole."""
         free, where = set(state.variables.tolist()), f"node {state.node}"
         for i, (variables, _, _) in enumerate(parts):
@@ -501,11 +501,11 @@ class Proof:
                 f"{where} (split): the goals of the parts add up to {total}, less than {state.goal}"
             )
         return [
-            State(node, np.sort(np.array(variables)), goal, state.left)
+            OpenNode(node, np.sort(np.array(variables)), goal, state.left)
             for variables, goal, node in parts
         ]
 
-    def _least_by_subsets(self, state: State, where: str) -> int:
+    def _least_by_subsets(self, state: OpenNode, where: str) -> int:
         n = len(state.variables)
         if n <= MOST_VARIABLES:
             self._spend(n, where)
@@ -555,7 +555,7 @@ def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
     return into
 
 
-def follow_ancestors(families: Families, state: State) -> bool:
+def follow_ancestors(families: Families, state: OpenNode) -> bool:
     """Remove sets that contradict arcs which every set left has; True if a cycle is forced."""
     n = len(state.variables)
     place = np.full(families.n, -1, np.int64)
@@ -589,7 +589,7 @@ def _closure(above: Flags) -> Flags:
         above = further
 
 
-def drop_dominated(families: Families, state: State) -> None:
+def drop_dominated(families: Families, state: OpenNode) -> None:
     """Remove every set that another one left replaces: no more cost, no other parent inside."""
     place = np.full(families.n, -1, np.int64)
     place[state.variables] = np.arange(len(state.variables))

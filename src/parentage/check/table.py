@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -48,21 +48,9 @@ JUDGING = 1.5
 """A recount takes so many times as long as its counting."""
 
 
-class RecountProgress(NamedTuple):
-    """Where a recount is."""
-
-    phase: str
-    """In words: ``"asia, 2 parents"``; empty before it begins."""
-    sets: int
-    """Sets counted so far."""
-    expected: int
-    """Sets that scoring counted, so about as many as will be; 0 if that is not known."""
-    seconds: float
-    """How long all of it will take, as judged before it began."""
-
-
-Say = Callable[[RecountProgress], None]
-"""What is called with where a recount is, the first time before it begins."""
+Say = Callable[[str, int, float], None]
+"""What is called with where a recount is: in words (``"asia, 2 parents"``; empty before it begins),
+the sets counted so far, and the seconds that all of it will take, as judged before it began."""
 
 
 class Child(NamedTuple):
@@ -115,43 +103,8 @@ class ParentSets(NamedTuple):
         return ParentSets(*(part[chosen] for part in self))
 
 
-@dataclass(eq=False)
-class Counted:
-    """F and occurring joint states of sets of columns, counted when first asked for."""
-
-    sums: Sums
-    bits: Keys
-    """``[column]``: its bit in a key."""
-    known: dict[int, tuple[Keys, Ints, Ints]] = field(default_factory=dict)
-    """By size: keys, rising, F and joint states."""
-    sets: int = 0
-
-    def keys(self, sets: Ints) -> Keys:
-        """Return the keys of sets of one size."""
-        total: Keys = self.bits[sets].sum(axis=1)
-        return total if sets.shape[1] else np.zeros(len(sets), self.bits.dtype)
-
-    def of(self, sets: Ints) -> tuple[Ints, Ints]:
-        """Return F, rounded down, and joint states of sets of one size, members in any order."""
-        keys, none = self.keys(sets), np.zeros(0, np.int64)
-        known = self.known.get(sets.shape[1], (keys[:0], none, none))
-        distinct, first = np.unique(keys, return_index=True)
-        fresh = first[~_places(known[0], distinct)[1]]
-        if len(fresh):
-            missing = np.sort(sets[fresh], axis=1)
-            order = np.lexsort(missing.T[::-1]) if missing.shape[1] else np.arange(1)
-            found = (keys[fresh[order]], *self.sums(missing[order]))
-            joined = [np.concatenate(pair) for pair in zip(known, found, strict=True)]
-            order = np.argsort(joined[0], kind="stable")
-            known = joined[0][order], joined[1][order], joined[2][order]
-            self.known[sets.shape[1]] = known
-            self.sets += len(fresh)
-        at = np.searchsorted(known[0], keys)
-        return known[1][at], known[2][at]
-
-
 class Recounter:
-    """A recount of one table: what all children share.
+    """A recount of one table: what all children share, above all what was counted.
 
     Parameters
     ----------
@@ -194,8 +147,38 @@ class Recounter:
         self.tolerance = self._tolerance(table.n_rows, codes.shape[1])
         self.unexplained = self._unexplained()
         n = len(self.names)
-        bits: Keys = np.array([1 << v for v in range(n)], np.int64 if n < 63 else object)
-        self.counted = Counted(self.rows.sums, bits)
+        self.bits: Keys = np.array([1 << v for v in range(n)], np.int64 if n < 63 else object)
+        """``[column]``: its bit in a key."""
+        self.sums: Sums = self.rows.sums
+        self.known: dict[int, tuple[Keys, Ints, Ints]] = {}
+        """By size: keys, rising, F and joint states of the sets that were counted."""
+        self.sets_counted = 0
+
+    def keys(self, sets: Ints) -> Keys:
+        """Return the keys of sets of one size."""
+        total: Keys = self.bits[sets].sum(axis=1)
+        return total if sets.shape[1] else np.zeros(len(sets), self.bits.dtype)
+
+    def count(self, sets: Ints) -> tuple[Ints, Ints]:
+        """Return F, rounded down, and joint states of sets of one size, members in any order.
+
+        They are counted when first asked for.
+        """
+        keys, none = self.keys(sets), np.zeros(0, np.int64)
+        known = self.known.get(sets.shape[1], (keys[:0], none, none))
+        distinct, first = np.unique(keys, return_index=True)
+        fresh = first[~_places(known[0], distinct)[1]]
+        if len(fresh):
+            missing = np.sort(sets[fresh], axis=1)
+            order = np.lexsort(missing.T[::-1]) if missing.shape[1] else np.arange(1)
+            found = (keys[fresh[order]], *self.sums(missing[order]))
+            joined = [np.concatenate(pair) for pair in zip(known, found, strict=True)]
+            order = np.argsort(joined[0], kind="stable")
+            known = joined[0][order], joined[1][order], joined[2][order]
+            self.known[sets.shape[1]] = known
+            self.sets_counted += len(fresh)
+        at = np.searchsorted(known[0], keys)
+        return known[1][at], known[2][at]
 
     def _tolerance(self, n_rows: int, distinct: int) -> int:
         """Return how far scoring, for which scores that are close are equal, may be off."""
@@ -217,15 +200,14 @@ class Recounter:
         found[backwards] = np.maximum(0, rest - whole - self.slack)
         return found
 
-    def forecast(self, expected: int, threads: int = 1) -> RecountProgress:
-        """Say how long so many sets will take, judged by some of three columns."""
+    def forecast(self, expected: int, threads: int = 1) -> float:
+        """Return the seconds that so many sets will take, judged by some of three columns."""
         columns = self.varying[:12]
         sample = np.array(list(combinations(columns, min(3, len(columns)))), np.int64)
         began = time.perf_counter()
         self.rows.sums(sample)
         each = (time.perf_counter() - began) / len(sample)
-        seconds = JUDGING * expected * each * (0.5 + 0.5 / max(1, threads))
-        return RecountProgress("", 0, expected, seconds)
+        return JUDGING * expected * each * (0.5 + 0.5 / max(1, threads))
 
     def run(self, *, threads: int = 1, say: Callable[[str], None] = lambda phase: None) -> float:
         """Check that every allowed set has a listed subset that scores as much.
@@ -247,7 +229,7 @@ class Recounter:
         """
         off = 0
         with counting(self.rows, threads) as sums:
-            self.counted.sums = sums
+            self.sums = sums
             children = [self._child(x) for x in range(len(self.names))]
             checked = [self._check_scores(child) for child in children]
             for child, (low, high) in zip(children, checked, strict=True):
@@ -272,7 +254,7 @@ class Recounter:
                 raise ProofError(f"lists: {self._set(x, members)} is not allowed")
             if len(extra) > most:
                 raise ProofError(f"lists: {self._set(x, members)} has too many parents")
-        keys: Keys = np.array([sum(1 << v for v in m) for m in sets], self.counted.bits.dtype)
+        keys: Keys = np.array([sum(1 << v for v in m) for m in sets], self.bits.dtype)
         order = np.argsort(keys, kind="stable")
         if (keys[order][1:] == keys[order][:-1]).any():
             raise ProofError(f"lists: a set of {self.names[x]!r} is listed twice")
@@ -295,7 +277,7 @@ class Recounter:
     def _said(self, units: int) -> str:
         """A recounted score in words, in the unit of the lists."""
         score = Fraction(units << WORKING - self.measure.bits, self.base)
-        return f"the recount finds {float(score):.12g}"
+        return f"scored again, it has {float(score):.12g}"
 
     def _check_scores(self, child: Child) -> tuple[int, int]:
         """Compare every listed score; return how far one may be too low, and too high."""
@@ -309,9 +291,9 @@ class Recounter:
             sets = sets.reshape(len(which), size)
             true = np.zeros(len(which), np.int64)  # of a constant
             if x in self.varying:
-                joint, own = self.counted.of(_with(sets, x))[0], self.counted.of(sets)[0]
+                joint, own = self.count(_with(sets, x))[0], self.count(sets)[0]
                 true = joint - own - self._price(child, sets, self._states(sets))
-            listed = child.listed(self.counted.keys(sets))
+            listed = child.listed(self.keys(sets))
             above = true + self.slack - listed
             under = listed + 2 - (true - self.slack - 2 - size)
             for off in (above, under):
@@ -356,15 +338,15 @@ class Recounter:
         """Begin with the required parents alone."""
         sets = np.array([child.required], np.int64).reshape(1, -1)
         none, empty = np.zeros(1, np.int64), np.zeros((1, 0), np.int64)
-        own = self.counted.of(sets)[0]
+        own = self.count(sets)[0]
         first = ParentSets(
-            empty, self.counted.keys(sets), self._states(sets), none + NONE, own, none, none, empty
+            empty, self.keys(sets), self._states(sets), none + NONE, own, none, none, empty
         )
         return self._compared(child, first)
 
     def _joined(self, child: Child, level: ParentSets) -> Iterator[ParentSets]:
         """Yield the sets one larger all of whose subsets one smaller are in the level."""
-        bits, order = self.counted.bits, np.argsort(level.keys, kind="stable")
+        bits, order = self.bits, np.argsort(level.keys, kind="stable")
         rising = level.keys[order]
         for left, new, below in _pairs(child, level):
             members = np.concatenate([level.members[left], new[:, None]], axis=1)
@@ -383,7 +365,7 @@ class Recounter:
     def _judged(self, child: Child, level: ParentSets, sets: ParentSets) -> tuple[ParentSets, int]:
         """Pass over sets whose supersets cannot exceed a subset; count and compare the others."""
         sets = sets.where(sets.best - self.width < self._ceilings(child, sets))
-        own, cells = self.counted.of(_with(sets.members, *child.required))
+        own, cells = self.count(_with(sets.members, *child.required))
         sets = sets._replace(own=own, cells=np.maximum(sets.cells, cells))
         if self.measure.kind == "bdeu":  # what occurs of the parents is known now
             sets = sets.where(sets.best - self.width < self._ceilings(child, sets))
@@ -417,7 +399,7 @@ class Recounter:
         Returns those that may have supersets to look at, and how far one may exceed its subsets.
         """
         whole = _with(sets.members, *child.required)
-        joint, cells = self.counted.of(_with(whole, child.x))
+        joint, cells = self.count(_with(whole, child.x))
         scores = joint + self.slack - sets.own - self._price(child, whole, sets.q)
         listed = child.listed(sets.keys)
         best = np.maximum(sets.best, listed)
@@ -489,18 +471,19 @@ def _check_known(table: Table, settings: Mapping[str, Any]) -> None:
     instead = "give the candidate lists instead of the table"
     if settings["settled"] is not None:
         raise InputError(
-            "this certificate is about data whose missing values expectation maximisation "
-            f"completed; {instead}"
+            f"this certificate is about data that expectation maximisation completed; {instead}"
         )
     if settings["complete_to"] is not None:
         raise InputError(
-            f"scoring stopped early for the lists of this certificate; {instead}, or "
+            f"scoring of the lists of this certificate was stopped early; {instead}, or "
             "score the table without a time limit"
         )
     if table.has_holes:
-        raise InputError(f"a recount needs complete data, and values are missing; {instead}")
+        raise InputError(
+            f"values are missing, and only complete data can be scored again; {instead}"
+        )
     if table.n_rows < 2 or len(table.names) - len(table.constant) < 2:
-        raise InputError("a recount needs two rows, and two columns that vary")
+        raise InputError("checking needs a table of at least 2 rows and 2 columns that vary")
     kinds = {
         "score": str,
         "max_parents": int | Mapping | None,
@@ -539,7 +522,7 @@ def allowed_by(
     odds = [[_log_odds(default)] * n for _ in names]
     for entry in settings["prior"].get("arcs", ()):
         if not isinstance(entry, list | tuple) or len(entry) != 3:
-            raise InputError("settings.prior in this certificate cannot be read")
+            raise InputError("settings.prior in this certificate is not a possible value")
         parent, child = (variable_of(name, "settings.prior", index) for name in entry[:2])
         share = _share(entry[2])
         if share in (0, 1):
@@ -567,7 +550,7 @@ def allowed_by(
 def _share(p: Any) -> Fraction:
     """Return a probability as an exact fraction."""
     if isinstance(p, bool) or not isinstance(p, int | float) or not 0 <= p <= 1:
-        raise InputError("settings.prior in this certificate cannot be read")
+        raise InputError("settings.prior in this certificate is not a possible value")
     return Fraction(p)
 
 

@@ -174,7 +174,7 @@ def check_table(
     *,
     memory: float = MEMORY,
     threads: int = 1,
-    say: Say = lambda at: None,
+    say: Say = lambda phase, sets, seconds: None,
 ) -> Verdict:
     """Verify a certificate of optimality against the table that it is about.
 
@@ -212,24 +212,23 @@ def check_table(
         if settings["data"] != table.digest or settings["rows"] != table.n_rows:
             raise ProofError(
                 "settings.data: the certificate is about other data; if this is the same table, "
-                "give the options it was read with"
+                "read it with the same options as for learning"
             )
         lists = carried_lists(document, table.names)
         recounter = Recounter(table, lists, settings)
         _refuse_later_requirements(settings, document["constraints"])
         _verify(lists, settings, document, memory, verdict)
-        start = recounter.forecast(lists.counted, threads)
-        say(start)
+        seconds = recounter.forecast(lists.counted, threads)
+        say("", 0, seconds)
         off = recounter.run(
-            threads=threads,
-            say=lambda phase: say(start._replace(phase=phase, sets=recounter.counted.sets)),
+            threads=threads, say=lambda phase: say(phase, recounter.sets_counted, seconds)
         )
     except ProofError as refusal:
         verdict.reason = str(refusal)
         return verdict
     unit = math.log(settings["log_base"] or math.e)
     verdict.tolerance += off / unit * (1 + 1e-9)
-    verdict.counts["counted"] = recounter.counted.sets
+    verdict.counts["counted"] = recounter.sets_counted
     constants = f"{len(table.constant)} constant columns" if table.constant else ""
     left_out = f"{constants} left out" if constants else "no constant columns"
     verdict.terms += f"; no missing values; {left_out}"
@@ -303,7 +302,7 @@ def _verify(
     loss = rounding_loss(lost, families.offsets, families.allowed, chosen)
     verdict.tolerance = (read.tolerance + loss) * unit_size(read.unit)
     if verdict.score != read.score:
-        raise ProofError(f"claim.score: it is {read.score!r}, the sets add up to {verdict.score!r}")
+        raise ProofError(f"claim.score: {read.score!r}, but the sets add up to {verdict.score!r}")
     goal = sum(families.cost[chosen].tolist()) - read.tolerance
     Proof(families, read, memory, verdict.counts).verify(goal)
 
@@ -374,8 +373,8 @@ def terms_text(
 
     Examples
     --------
-    >>> terms_text(["a", "b"], None, {"max_parents": {"a": 1, "b": 1}})[:42]
-    'at most 1 parent a variable; no constraint'
+    >>> terms_text(["a", "b"], None, {"max_parents": {"a": 1, "b": 1}})[:44]
+    'at most 1 parent per variable; no constraint'
     """
     scoring = {} if settings is None else settings["constraints"]
     limit = None if settings is None else settings["max_parents"]
@@ -422,7 +421,7 @@ def _limits_text(names: Sequence[str], limits: Mapping[str, int]) -> str:
     if not limits:
         return "no limit on parents"
     if len(limits) == len(names) and len(set(limits.values())) == 1:
-        return f"{_parents(limits[names[0]])} a variable"
+        return f"{_parents(limits[names[0]])} per variable"
     return _some([f"{_parents(limit)} of {name}" for name, limit in limits.items()])
 
 

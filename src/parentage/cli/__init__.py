@@ -31,7 +31,7 @@ class LazyGroup(click.Group):
 
     parts: ClassVar[dict[str, dict[str, str]]] = {
         "Learn": {
-            "info": "Variables, states, entropy, parent limits, forecast.",
+            "info": "Variables, states, entropy; forecast of time, memory.",
             "learn": "The network with the highest score, and the proof.",
             "report": "Report in one file: figure, what if, arcs, proof.",
         },
@@ -49,7 +49,7 @@ class LazyGroup(click.Group):
         },
         "Research": {
             "score": "Candidate parent sets of every variable.",
-            "explain": "Why one parent set is a candidate or not.",
+            "explain": "Why a parent set is a candidate, or is not.",
         },
     }
     """The commands by what they are for; each is in the module of its name."""
@@ -133,7 +133,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(2)
     except (ImportError, OSError) as error:
         reason = visible(str(error).split("\n")[0][:200])
-        say(f"error: {reason}; is memory or disk full, or the installation broken?")
+        say(f"error: {reason}; check memory, disk space and the installation")
         sys.exit(2)
     except MemoryError:
         say("error: out of memory; limit the parents, e.g. -k 3")

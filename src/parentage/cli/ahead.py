@@ -88,10 +88,10 @@ def made_lists(n: int, parents: int, sets: int) -> CandidateLists:
 
 def main() -> None:
     """Solve made lists with every kernel compiled."""
-    from parentage.kernels._options import plain
+    from parentage.kernels._options import Kernel
     from parentage.optimise import learn_lists
 
-    plain.only = "compiled"
+    Kernel.only = "compiled"
     learn_lists(made_lists(30, 3, 25), time_limit=10.0, threads=1)
 
 

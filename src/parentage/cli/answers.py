@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -57,17 +58,26 @@ def working(running: Running) -> Iterator[Context]:
     "Output",
     output=setting(
         None,
-        "Write the path: a figure, .svg, or the networks, .csv or .json.",
+        "Write the path as a figure (.svg) or the networks (.csv, .json).",
         Option("FILE", short="-o", common=True),
     ),
 )
-@settings("model", TypedModel, "Model", "score", "max_parents", "constraints")
+@option(
+    "Model",
+    score=setting(
+        "bic",
+        "Vary BIC's penalty (bic) or BDeu's equivalent sample size (bdeu).",
+        Option("bic|bdeu", common=True, page="answers.md"),
+    ),
+)
+@settings("model", TypedModel, "Model", "max_parents", "constraints")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
 def path(
     source: str,
     output: str | None,
+    score: str,
     model: TypedModel,
     running: Running,
     reading: Reading,
@@ -85,7 +95,7 @@ def path(
         check_path_file(output)
     check_outputs([output], source, reading.recipe, model.constraints)
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
-    scoring = model.scoring(table.names)
+    scoring = replace(model, score=score).scoring(table.names)
     with working(running) as context:
         found = path_of(table, scoring, (LEAST, MOST), context)
     if not found.optimal:
@@ -107,7 +117,7 @@ def path_text(found: PenaltyPath) -> str:
         gone, new = found.changes(number) if number else ((), ())
         marks = [f"− {a} — {b}" for a, b in gone] + [f"+ {a} — {b}" for a, b in new]
         if number and not marks and one.network.arcs != found.stretches[number - 1].network.arcs:
-            marks = ["directions only"]
+            marks = ["same links, other directions"]
         where = f"{one.low:g}" if found.grid else f"{one.low:.{digits}f} – {one.high:.{digits}f}"
         rows.append((where, f"{one.network.n_arcs}", f"{one.parameters:,}", f"{one.score:.2f}"))
         changes.append(", ".join(marks) + ("" if one.optimal else " (not proven)"))
@@ -119,7 +129,7 @@ def path_text(found: PenaltyPath) -> str:
         beside(f"{line}  ", change).rstrip() for line, change in zip(lines, changes, strict=True)
     ]
     proven = "all proven optimal" if found.optimal else "not all proven"
-    exact = "a grid: others may lie between" if found.grid else "none is missing"
+    exact = "on a grid: other networks may lie between" if found.grid else "none is missing"
     return "\n".join([*lines, "", f"{len(found)} networks, {proven}; {exact}.", found.sentence()])
 
 
@@ -131,21 +141,21 @@ def path_text(found: PenaltyPath) -> str:
     "Model",
     change=setting(
         None,
-        "Set X from state A to state B. By default from its first to its last.",
+        "Set X from state A to state B. By default from the first to the last.",
         Option("A,B", common=True),
     ),
     state=setting(
         None,
-        "State of Y whose probability is reported. By default its last.",
+        "State of Y whose probability is reported. By default the last.",
         Option("S", common=True),
     ),
     within=setting(
         20.0,
-        "Use networks with at least 1/FACTOR of the best one's probability.",
+        "Use all networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     ),
 )
-@settings("model", TypedModel, "Model", "score", "max_parents", "require", "forbid")
+@settings("model", TypedModel, "Model", "score", "max_parents", "require", "constraints")
 @TIME_LIMIT
 @BY_RECIPE
 @JSON
@@ -161,11 +171,11 @@ def effect(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Say what setting X does to Y, in every network close to the best.
+    """Estimate the effect of setting X on Y, in every network close to the best.
 
-    For each network the probability of a state of Y when X is set from one state to another; the
-    answer is their range, e.g. parentage effect clinic.csv smoke dysp --change no,yes --state yes.
-    Arcs that are known narrow it: --require smoke,dysp.
+    For each network, compute how much the probability of a state of Y changes when X is set from
+    one state to another; report the range of these changes, e.g. parentage effect clinic.csv smoke
+    dysp --change no,yes --state yes. Requiring arcs that you know narrows it: --require smoke,dysp
     """
     from parentage.answers.effect import effect_of, near_networks
     from parentage.network import SMOOTHING
@@ -208,7 +218,7 @@ def effect_text(found: Effect) -> str:
         said if sys.stdout.isatty() else textwrap.fill(said, WIDE),  # a terminal has its own width
         f"Difference observed in the rows, without adjustment: {found.observed:+z.3f}.",
         "",
-        table_text(("difference", "ratio", "networks", "classes", "probability"), rows, left=0),
+        table_text(("difference", "ratio", "networks", "classes", "share"), rows, left=0),
     ]
     more = len(found.groups) - SHOWN
     if more > 0:
@@ -244,10 +254,11 @@ def validate(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Predict rows that were left out when learning, for several scores and for baselines.
+    """Predict rows that were left out when learning, with several scores and baselines.
 
     Every score learns from all folds but one and predicts that one, e.g. parentage validate
-    clinic.csv --score bic --score aic --target dysp.
+    clinic.csv --score bic --score aic --target dysp. The baselines are the network without arcs,
+    the best tree and, with --target, naive Bayes.
     """
     from parentage.answers.validate import unproven_text, validation_of
     from parentage.network import SMOOTHING
@@ -278,8 +289,12 @@ def validation_text(found: Validation) -> str:
             table_text(("learned by", "accuracy", "log-loss", "Brier", "AUC"), measured, left=1),
         ]
     notes = [f"Note: {text}." for text in found.notes]
-    rows_of = f"{found.rows:,} rows, {found.folds} folds; log-likelihood per row, in nats."
-    return "\n".join([*lines, "", rows_of, *notes])
+    about = [
+        f"{found.rows:,} rows, {found.folds} folds; log-likelihood per row, ± standard error.",
+        "behind: how much worse than the first line; negative: better.",
+        "empty: no arcs; tree: at most one parent for each variable.",
+    ]
+    return "\n".join([*lines, "", *about, *notes])
 
 
 def _likelihood_cells(one: Validated, found: Validation) -> tuple[str, ...]:

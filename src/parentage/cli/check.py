@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from parentage.check import Verdict
     from parentage.check.document import Lists
-    from parentage.check.table import RecountProgress
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.files.source import Source
@@ -49,7 +48,7 @@ if TYPE_CHECKING:
     "Limits",
     memory=setting(
         None,
-        "Memory for parts that are solved again; 4GB by default.",
+        "Memory limit for parts that are solved again; 4GB by default.",
         Option("SIZE", Bytes, common=True),
     ),
 )
@@ -65,16 +64,16 @@ def check(
 ) -> None:
     """Verify that a network is the best one, from its CERTIFICATE, in whole-number arithmetic.
 
-    LISTS are the candidate lists that the network was learned from, or TABLE the table, which is
-    counted again without the code that scored it. Exit code 0: verified; 1: refused, with the first
-    step that fails; 2: bad input.
+    LISTS are the candidate lists that the network was learned from; or TABLE is the table, which
+    is counted again by independent code. Exit code 0: verified; 1: refused, with the first step
+    that fails; 2: bad input.
     """
     from parentage.check import MEMORY, carried_lists, read_document
     from parentage.check import check as verify
     from parentage.vipr import is_vipr
 
     if vipr is not None and not is_vipr(vipr):
-        raise InputError(f"--vipr {vipr!r}: give a name that ends in .vipr or .vipr.gz")
+        raise InputError(f"--vipr {vipr!r} has an unknown extension; use .vipr or .vipr.gz")
     refuse_swapped(source, certificate)
     check_outputs([vipr], source, certificate, reading.recipe)
     document = read_document(certificate)
@@ -118,7 +117,8 @@ def export(lists: Lists, document: Mapping[str, Any], path: str) -> None:
         write_vipr(lists, document, path, announce=announce_size)
     except ProofError as refusal:
         raise InputError(
-            f"{refusal}; `parentage learn … --certificate {path}` looks for a proof without that"
+            f"{refusal}; to look for a proof that can be written, type parentage learn … "
+            f"--certificate {path}"
         ) from None
     say(vipr_written(path))
 
@@ -131,14 +131,15 @@ def check_from(table: Table, document: Mapping[str, Any], memory: float, threads
     began = time.monotonic()
     with shown() as report:
 
-        def tell(at: RecountProgress) -> None:
-            passed, some = time.monotonic() - began, f"about {at.expected:,} sets"
-            if not at.phase:
-                say(f"counting {some} again, about {duration(at.seconds)}")
+        def tell(phase: str, sets: int, seconds: float) -> None:
+            expected, passed = document["families"]["counted"], time.monotonic() - began
+            some = f"about {expected:,} sets"
+            if not phase:
+                say(f"counting {some} again, about {duration(seconds)}")
             elif report is not None:
-                phase = f"{at.phase}, {at.sets:,} of {some} counted"
-                left, done = max(0.0, at.seconds - passed), min(at.sets, at.expected)
-                report(Progress("recount", phase, passed, done, at.expected, seconds_left=left))
+                phase = f"{phase}, {sets:,} of {some} counted"
+                left, done = max(0.0, seconds - passed), min(sets, expected)
+                report(Progress("recount", phase, passed, done, expected, seconds_left=left))
 
         return check_table(table, document, memory=memory, threads=threads, say=tell)
 
@@ -200,7 +201,11 @@ def as_text(verdict: Verdict, seconds: float) -> str:
     said = f"Refused: {verdict.reason}."
     if verdict:
         said = f"Verified: {verdict.claim}.\nTerms: {verdict.terms}."
-    trusted = f"; {verdict.trusted_lines:,} lines of code to trust" if verdict.trusted_lines else ""
+    trusted = (
+        f"; the checker has {verdict.trusted_lines:,} lines of code"
+        if verdict.trusted_lines
+        else ""
+    )
     return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s{trusted}"
 
 

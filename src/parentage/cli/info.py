@@ -51,10 +51,11 @@ if TYPE_CHECKING:
 def info(
     source: str, write_recipe: str | None, reading: Reading, model: TypedModel, as_json: bool
 ) -> None:
-    """Show variables, states, entropy, parent caps and a forecast of the search.
+    """Show variables, states and entropy, and forecast time and memory of the search.
 
-    DATA is a table as in `parentage score`, or - for standard input. The caps are the most
-    parents a variable can have in any optimal network, proved before searching.
+    DATA is a table as in `parentage score`, or - for standard input. Bounds on the number of
+    parents in any optimal network are proved before searching. Only this command has every option
+    for reading a table; with --write-recipe the others read it in the same way.
     """
     from parentage.data.reading import rule_for_missing
     from parentage.scoring.overview import overview
@@ -80,8 +81,9 @@ def info(
 def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
     """Lay out the overview for a terminal; the table is ``completed`` before it is scored."""
     rows = []
+    capped = any(one.theorem3 is not None or one.theorem3pp is not None for one in found.variables)
     for variable in found.variables:
-        caps = (variable.theorem3, variable.theorem3pp)
+        caps = [cap for cap in (variable.theorem3, variable.theorem3pp) if cap is not None]
         labels = ", ".join(variable.states)
         rows.append(
             (
@@ -89,27 +91,26 @@ def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
                 labels if len(labels) <= 40 else labels[:39] + "…",
                 str(len(variable.states)),
                 f"{variable.entropy:.4f}",
-                *("-" if cap is None else str(cap) for cap in caps),
+                *([str(min(caps, default="-"))] if capped else []),
                 *([f"{variable.missing:,}"] if table.has_holes else []),
             )
         )
-    head: tuple[str, ...] = ("variable", "labels", "states", "entropy", "Thm 3", "Thm 3″")
+    head: tuple[str, ...] = ("variable", "labels", "states", "entropy")
+    if capped:
+        head = (*head, "max parents")
     if table.has_holes:
         head = (*head, "missing")
     lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
     lines += [variables_text(head, rows, "--json"), ""]
     if found.constant:
         lines.append(f"Constant: {', '.join(found.constant)}")
-    if found.corollary1 is not None:
-        lines.append(
-            f"No variable can have more than {found.corollary1p} parents "
-            f"(Corollary 1′; Corollary 1 says {found.corollary1})."
-        )
     lines.append(_forecast_text(found.forecast))
     if found.forecast.seconds > MOMENT or found.complete_to is not None:
         lines += _up_to_text(found)
     else:
-        lines.append("learn lists them all, then finds the best network and proves it.")
+        lines.append(
+            "learn lists all candidate sets, finds the best network and proves it optimal."
+        )
     if completed:
         lines.append(_completed_text())
     if not found.ends_by_itself:
@@ -122,32 +123,34 @@ def _no_end_text(score: str) -> str:
 
     return (
         f"{by_name(score).title} sets no limit on parents: no known rule prunes large parent sets. "
-        "Give a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
-        "before the number of parents that has more than 33 million sets. The lists are then "
-        "complete up to some number of parents, and say so."
+        "Set a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
+        "before the number of parents that has more than 33 million sets. The output states up to "
+        "how many parents the lists are complete."
     )
 
 
 def _completed_text() -> str:
     return (
-        "With --missing em that is the first network, found under PNAL, on the rows where each "
-        "family is complete. Then, step by step, learn completes the table by the network and "
-        "scores it again until the network repeats; a step takes about as long. A time limit ends "
-        "it after a whole step."
+        "With --missing em this forecast is for the first network, which is found with PNAL (each "
+        "family is scored on the rows where it is complete). learn then completes the table with "
+        "the network and learns again, until the network no longer changes; each step takes about "
+        "as long. A time limit ends learning after a whole step."
     )
 
 
 def _forecast_text(forecast: Forecast) -> str:
-    sets, took = number(forecast.sets), duration(forecast.seconds)
+    sets = number(forecast.sets)
+    took = "less than 0.1 s" if forecast.seconds < 0.1 else duration(forecast.seconds)
     how = {
-        "searched": f"Scoring counts {sets} sets",
-        "counted": f"Scoring counts {sets} sets",
-        "extrapolated": f"Scoring counts very roughly {sets} sets",
-        "at most": f"Scoring counts at most {sets} sets",
+        "searched": f"Scoring tabulates the rows for {sets} sets of variables",
+        "counted": f"Scoring tabulates the rows for {sets} sets of variables",
+        "extrapolated": f"Scoring tabulates the rows for very roughly {sets} sets of variables",
+        "at most": f"Scoring tabulates the rows for at most {sets} sets of variables",
     }[forecast.basis]
-    about = "" if took == "ages" else "about "
+    about = "" if took == "ages" or took.startswith("less") else "about "
+    memory = "less than 1 MB" if forecast.memory < 10**6 else gigabytes(forecast.memory)
     far = ": far beyond any machine" if forecast.memory >= FAR_BEYOND else ""
-    return f"{how}: {about}{took} on one core, {gigabytes(forecast.memory)} of memory{far}."
+    return f"{how}: {about}{took} on one core, {memory} of memory{far}."
 
 
 def _up_to_text(found: Overview) -> list[str]:
@@ -165,7 +168,7 @@ def _up_to_text(found: Overview) -> list[str]:
         ],
         left=1,
     )
-    lines = ["", "Complete lists take about (memory: besides the program's own 0.2 GB):", table, ""]
+    lines = ["", "What complete lists take (the program itself needs another 0.2 GB):", table, ""]
     within = [row for row in shown if row.seconds <= SHORT]
     soon = max((row.parents for row in within), default=0)
     if found.complete_to is None:
@@ -186,7 +189,7 @@ def _up_to_text(found: Overview) -> list[str]:
         then = f"then larger sets in turn while there is time ({found.not_grown})"
     lines.append(
         f"With --time-limit 60 it lists everything up to about {counted(soon, 'parent')}, {then}. "
-        "It says so: such a network has a bound, not a proof."
+        "The result then has a bound, not a proof."
     )
     return lines
 

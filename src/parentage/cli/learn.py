@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 import time
-import warnings
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -71,25 +70,25 @@ class Goal(Settings):
     output: tuple[str, ...] = setting(
         (),
         """
-        Write the network, e.g. best.bif, best.svg or best.html. The extension says how: .json,
-        .bif, .xmlbif, .dot, .svg, .png, .pdf or .html, a page.
+        Write the network, e.g. best.bif, best.svg or best.html. The extension sets the format:
+        .json, .bif, .xmlbif, .dot, a figure (.svg, .png, .pdf) or a report (.html).
         """,
         Option("FILE", short="-o", repeatable=True, common=True),
     )
     size: str | None = setting(
         None,
-        "Width of a figure: column (89 mm), page (183 mm), slide, or such as 120mm.",
+        "Width of a figure: column (89 mm), page (183 mm), slide (254 mm), or e.g. 120mm.",
         Option("WIDTH"),
     )
-    require_optimal: bool = setting(False, "Exit with 1 if optimality is not proven.", Option())
+    require_optimal: bool = setting(False, "Exit with code 1 without a proof.", Option())
     within: float | None = setting(
         None,
-        "List networks with at least 1/FACTOR of the best one's probability.",
+        "List all networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     )
     data: str | None = setting(
         None,
-        "With LISTS: the table, for parameters in .bif and .xmlbif.",
+        "With LISTS: table from which the probabilities in .bif and .xmlbif are estimated.",
         Option("TABLE", group="Data"),
     )
     certificate: str | None = setting(
@@ -98,12 +97,12 @@ class Goal(Settings):
         Option("FILE", common=True),
     )
     start: str | None = setting(
-        None, "Start from the network in a file.", Option("NET", group="Model")
+        None, "Start the search from the network in this file.", Option("NET", group="Model")
     )
     log: str | None = setting(None, "Write a progress log (JSON Lines).", Option("FILE"))
     smoothing: float = setting(
         SMOOTHING,
-        "Number added to every count of the probabilities; 0 is maximum likelihood.",
+        "Number added to every count when probabilities are estimated; 0: maximum likelihood.",
         Option("A", float, least=0, group="Model"),
     )
 
@@ -116,12 +115,12 @@ class Goal(Settings):
                 raise InputError(f"--within {self.within}: type a factor of at least 1, e.g. 20")
             if self.certificate or self.start:
                 raise InputError(
-                    "--within prints many networks; --certificate and --start are for one"
+                    "--within prints many networks; leave --certificate and --start out"
                 )
             if self.output:
                 raise InputError("--within prints many networks; use --json instead of -o")
         if self.smoothing != SMOOTHING and not any(
-            shows_probabilities(path, whole=True) for path in self.output
+            shows_probabilities(path) for path in self.output
         ):
             raise InputError(
                 f"--smoothing {self.smoothing:g} is for files with probabilities; "
@@ -170,8 +169,8 @@ def learn(
 ) -> None:
     """Find the network with the highest score, and prove that it is the highest.
 
-    DATA is a table, which is scored first (options as in `parentage score`), LISTS are candidate
-    lists from a file; the content decides. Ctrl-C keeps the best network found so far.
+    DATA is a table, which is scored first; LISTS is a file of candidate lists. Ctrl-C returns the
+    best network found so far.
     """
     from parentage import pipeline
     from parentage.arcs.support import scoring_for
@@ -255,7 +254,9 @@ def gather(source: str, asked: Asked, goal: Goal, context: Context, *, quiet: bo
         asked = replace(asked, reading=Reading())
     found = pipeline.gather(source, asked, context, seen=None if quiet else tell_reading)
     if found.table is not None and beside is not None:
-        raise InputError(f"--data {beside!r} goes with lists, and {source!r} is a table")
+        raise InputError(
+            f"--data {beside!r} goes with lists, and {source!r} is a table; leave --data out"
+        )
     if found.table is not None and not found.lists.account.complete:
         growing = goal.within is None and found.lists.known().completion is None
         warn(cut_short_text(found.lists, growing=growing))
@@ -300,7 +301,7 @@ def estimated(
     table = work.table
     if table is None or not (table.has_holes or goal.smoothing != SMOOTHING):
         return None
-    if not any(shows_probabilities(path, whole=not table.has_holes) for path in goal.output):
+    if not any(shows_probabilities(path) for path in goal.output):
         return None
     from parentage.network.parameters import fit_parameters
 
@@ -308,11 +309,11 @@ def estimated(
     return fit_parameters(network, table, smoothing=goal.smoothing, context=context)
 
 
-def shows_probabilities(path: str, *, whole: bool) -> bool:
-    """Tell whether a file holds probabilities; JSON has those of ``whole`` tables."""
+def shows_probabilities(path: str) -> bool:
+    """Tell whether a file holds probabilities."""
     from parentage.network.formats import holds_parameters, is_page
 
-    return is_page(path) or holds_parameters(path) or (whole and path.lower().endswith(".json"))
+    return is_page(path) or holds_parameters(path) or path.lower().endswith(".json")
 
 
 def report_solution(
@@ -341,14 +342,14 @@ def write_files(
     """Write the network to files, and pages about it."""
     from parentage.report import save
 
-    origin, whole = provenance(work, solution), work.table is None or not work.table.has_holes
+    origin = provenance(work, solution)
     for path in goal.output:
         save(
             solution,
             path,
             table=work.table,
             lists=work.lists,
-            parameters=parameters if shows_probabilities(path, whole=whole) else None,
+            parameters=parameters if shows_probabilities(path) else None,
             provenance=origin,
             size=goal.size,
         )
@@ -374,10 +375,12 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
         made = 'lists of `parentage score`, made with a recipe that says missing = "em"'
         beside = f" with {made}" if completed else ""
         if not solution.optimal:
-            beside += "; it is about the listed sets only"
+            beside += "; the proof covers the listed sets only"
         say(f"wrote the proof to {path}; `parentage check` reads it{beside}")
     elif solution.optimal:
-        warn("no certificate is written: this engine keeps no proof; try --engine branch-and-cut")
+        warn(
+            "no certificate is written: this engine records no proof; type --engine branch-and-cut"
+        )
     else:
         warn(f"no certificate is written: the network is {solution.proof()}")
 
@@ -476,25 +479,22 @@ def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, 
 def proof_text(solution: Solution) -> str:
     """Say what was found and what was proved, in a sentence."""
     head = f"Score {solution.score:.4f}, {counted(solution.network.n_arcs, 'arc')}"
-    return f"{head}: {solution.proof()} ({solution.engine}, {solution.seconds:.2f} s)."
+    return f"{head}: {solution.proof()} (engine: {solution.engine}, {solution.seconds:.2f} s)."
 
 
 def show_near(work: Material, goal: Goal, factor: float, context: Context, as_json: bool) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.optimise import limited
-    from parentage.optimise.near import CutWarning, within
+    from parentage.optimise.near import widening
 
     scoring = work.found.scoring
-    allowed = limited(work.lists, scoring.max_parents, scoring.constraints)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", CutWarning)  # the text says it
-        near = within(
-            work.lists,
-            factor=factor,
-            constraints=allowed,
-            seed=work.asked.optimising.seed,
-            context=context,
-        )
+    *_, near = widening(
+        work.lists,
+        factor=factor,
+        constraints=limited(work.lists, scoring.max_parents, scoring.constraints),
+        seed=work.asked.optimising.seed,
+        context=context,
+    )
     if as_json:
         print_json(near_json(near, factor))
     else:
@@ -522,7 +522,7 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
             [{"score": near.scores[i], "parents": near.networks[i].to_dict()} for i in members]
             for members in near.classes
         ],
-        "differences": [near.difference(number)._asdict() for number in range(len(near.classes))],
+        "differences": [near.difference(number) for number in range(len(near.classes))],
         "arcs": [share._asdict() for share in near.arc_shares],
     }
 
@@ -557,12 +557,22 @@ def class_lines(near: NearOptimal) -> list[str]:
         else:
             lines.append(
                 f"class {number + 1}: {count}, {times:.3g} times less probable: "
-                f"{near.difference(number)}"
+                f"{difference_text(**near.difference(number))}"
             )
     more = len(near.classes) - SHOWN
     if more > 0:
         lines.append(f"and {counted(more, 'more class', 'more classes')} (all: --json)")
     return lines
+
+
+def difference_text(added: list[str], removed: list[str], changed: list[str]) -> str:
+    """Say how a class differs from the best one.
+
+    >>> difference_text(["a → b"], ["b — c"], [])
+    '+ a → b, − b — c'
+    """
+    marks = [*(f"+ {mark}" for mark in added), *(f"− {mark}" for mark in removed), *changed]
+    return ", ".join(marks) or "nothing"
 
 
 def arc_lines(near: NearOptimal) -> list[str]:

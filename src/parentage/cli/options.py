@@ -161,7 +161,7 @@ class GroupedCommand(click.Command):
     def _way(self, way: Way | str) -> Way | str:
         """Return a way out as this command has it."""
         if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
-            return Way("table", ..., "to estimate the probabilities, none of them 0", flag="data")
+            return Way("table", ..., "to estimate probabilities above 0", flag="data")
         return way
 
     @property
@@ -200,8 +200,6 @@ class GroupedCommand(click.Command):
         """Return what to type instead of an option that this command does not have."""
         if self._reads_by_recipe(flag):
             return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
-        if flag == "--tiers" and any("--forbid" in one.opts for one in self.params):
-            return "forbid the arcs that go backwards: --forbid FILE.csv (docs/constraints.md)"
         return ELSEWHERE.get(flag)
 
     def _reads_by_recipe(self, flag: str) -> bool:
@@ -319,7 +317,8 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         facts["callback"] = lambda _c, _o, given: None if given is None else parse_size(given)
     elif typed.repeatable:
         facts |= {"multiple": True, "callback": lambda _c, _o, given: given or default}
-        help_text = f"{help_text.rstrip('.')} (repeatable)."
+        first = first_sentence(help_text)[:-1]
+        help_text = help_text.replace(first, f"{first} (repeatable)", 1)
     else:
         facts |= {"type": _click_type(typed), "default": default}
         facts["show_default"] = default is not None
@@ -377,18 +376,20 @@ class TypedModel(Settings):
     rules: str | None = like(Scoring, "rules")
     width: float | None = like(Scoring, "width")
     require: tuple[str, ...] = setting(
-        (), "Require this arc, or those of a CSV file.",
+        (), "Require the arc from A to B, or all arcs in a CSV file.",
         Option("A,B|FILE", repeatable=True, common=True),
     )  # fmt: skip
     forbid: tuple[str, ...] = setting(
-        (), "Forbid this arc, or those of a CSV file.",
+        (), "Forbid the arc from A to B, or all arcs in a CSV file.",
         Option("A,B|FILE", repeatable=True, common=True),
     )  # fmt: skip
     tiers: str | None = setting(
-        None, "Allow no arc from a later group to an earlier one.", Option("A,B<C,D", common=True)
+        None, "Forbid arcs from a later group to an earlier one.", Option("A,B<C,D", common=True)
     )
     constraints: str | None = setting(
-        None, "Constraints from a TOML file.", Option("FILE", page="constraints.md", common=True)
+        None,
+        "Read constraints from a TOML file.",
+        Option("FILE", page="constraints.md", common=True),
     )
 
     def __post_init__(self) -> None:
@@ -441,7 +442,7 @@ class TypedModel(Settings):
 WRITE_RECIPE = option(
     "Data",
     write_recipe=setting(
-        None, "Write how the table was read (TOML), for --recipe.", Option("FILE")
+        None, "Write how the table was read (TOML); --recipe applies it.", Option("FILE")
     ),
 )
 RUNNING = settings("running", Running, "Limits")
@@ -483,7 +484,9 @@ def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
     if path is None:
         return
     if recipe is None:
-        raise InputError(f"--write-recipe {path!r}: no table was read here, so there is no recipe")
+        raise InputError(
+            f"--write-recipe {path!r}: no table was read, so there is no recipe; leave it out"
+        )
     recipe.save(path)
     say(f"wrote the recipe to {path}; --recipe reads it")
 

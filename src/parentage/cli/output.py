@@ -127,7 +127,7 @@ def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> 
         done = len(cached_kernels()) if cached else begun - 1
         if begun == 1:
             later = "; later runs reuse them" if cached else ""
-            text = f"up to a minute, which no time limit counts{later}"
+            text = f"up to a minute, not counted by time limits{later}"
             say(f"compiling the kernels for this kind of job ({text})")
             before, began = done, time.monotonic()
             if solving and cached:
@@ -280,7 +280,7 @@ class Outlet:
     def write(self, text: str) -> int:
         """Write, unless the reader has gone."""
         if not isinstance(text, str):
-            raise TypeError("a text stream takes text")
+            raise TypeError("a text stream accepts only text")
         if text:  # nothing, written to a full disk, fails as well
             self._try("write", self._for_reader(text) if self.isatty() else text)
         return len(text)

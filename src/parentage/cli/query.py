@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
 
 ABOUT_INTERVALS = (
-    "intervals: exact answers in 1,000 draws of the tables from their Dirichlet posteriors, given "
-    "the structure"
+    "intervals hold 95% of the exact answers under 1,000 draws of the probability tables from "
+    "their Dirichlet posteriors, given the structure"
 )
 
 
@@ -51,22 +51,22 @@ DATA = option(
     "Data",
     given=setting(
         (),
-        "Evidence: the variable A is in its state x …",
+        "Evidence: variable A is in state x, B in state y.",
         Option("A=x,B=y", repeatable=True, common=True),
     ),
     intervene=setting(
         (),
-        "Intervention do(C=z): remove the arcs into C.",
+        "Intervention do(C=z): set C to z and remove the arcs into it.",
         Option("C=z", repeatable=True, common=True),
     ),
     joint=setting(
         False,
-        "Joint distribution of the targets instead of marginals.",
+        "Print the joint distribution of the targets instead of marginals.",
         Option(common=True, group="Output"),
     ),
     mpe=setting(
         False,
-        "The most probable state of all variables together.",
+        "Print the most probable joint state of all variables.",
         Option(common=True, group="Output"),
     ),
     intervals=setting(
@@ -90,10 +90,10 @@ def query(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Probabilities of every TARGET given evidence: exact, by variable elimination.
+    """Compute the exact probabilities of every TARGET given evidence.
 
     NET is a network with probabilities (.bif, .xmlbif, .json), or any network file together with
-    --data TABLE. Without TARGET all variables are asked, e.g.
+    --data TABLE. Without TARGET all variables are reported, e.g.
     parentage query clinic.bif --given smoke=yes,xray=no lung
     """
     if mpe and (targets or joint):
@@ -147,7 +147,8 @@ def load_model(net: str, data: str | None, reading: Reading) -> tuple[Parameters
         from parentage.data.table import Table
 
         refuse_without_table(net, "used", reading)
-        found = read_parameters(net)
+        estimate = Way("table", ..., "to estimate them from the data", flag="data")
+        found = read_parameters(net, None, estimate)
         names = found.network.names
         return found, Table(names, found.states, np.zeros((len(names), 0), np.uint16))
     network = read_network(net)
@@ -189,7 +190,9 @@ def parse_findings(texts: Sequence[str], known: Parameters, option: str) -> dict
         for name, label in pairs:
             state = known.named({name: label})[name]  # refuses what is not known
             if found.get(name, state) != state:
-                raise InputError(f"{option} gives {name!r} both {found[name]!r} and {state!r}")
+                raise InputError(
+                    f"{option} sets {name!r} to both {found[name]!r} and {state!r}; choose one"
+                )
             found[name] = state
     return found
 
@@ -256,8 +259,8 @@ def posterior_text(answer: Posterior, before: Posterior | None, ends: Intervals)
                 row.append(probability_text(before[name][label]))
             rows.append(tuple(row))
     head = ["variable", "state", "probability"]
-    head += ["95 % interval"] if ends else []
-    head += [] if before is None else ["before"]
+    head += ["95% interval"] if ends else []
+    head += [] if before is None else ["without evidence"]
     lines = [*_case_text(answer), table_text(tuple(head), rows, left=2)]
     if ends:
         lines += ["", ABOUT_INTERVALS]
@@ -324,15 +327,15 @@ def apply(
 ) -> None:
     """Apply a network to new ROWS: log-likelihood, prediction, or imputation.
 
-    NET is as in `parentage query`. Missing cells of ROWS are summed over. With --data the cut
-    points of that table cut the numbers of ROWS.
+    NET is as in `parentage query`. Missing values in ROWS are marginalised. Numbers in ROWS are
+    discretised at the cut points of the --data table; without it, ROWS has to contain states.
     """
     from parentage.data.applying import rows_like
 
     if impute not in (None, *IMPUTED):
         raise InputError(f"--impute {impute!r}: {did_you_mean(str(impute), IMPUTED)}")
     if predict is not None and impute is not None:
-        raise InputError("--predict and --impute exclude each other; type one of them")
+        raise InputError("--predict and --impute cannot be combined; type one of them")
     check_outputs([output], net, rows, data, reading.recipe)
     found, known = load_model(net, data, reading)
     asked = () if predict is None else (found.network.names[found.network.index(predict)],)
@@ -413,7 +416,7 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
     verb = "has" if impossible == 1 else "have"
     return (
         f"{told}: {impossible:,} of them {verb} probability 0 under these parameters; "
-        "type --data TABLE to estimate them, none of them 0"
+        "type --data TABLE to estimate probabilities above 0"
     )
 
 
@@ -436,16 +439,16 @@ def deliver(text: str, output: str | None) -> None:
 
 @command()
 @click.argument("net")
-@click.argument("rows", type=click.IntRange(min=1))
+@click.argument("rows", metavar="N", type=click.IntRange(min=1))
 @option(
     "Output",
-    seed=setting(0, "Seed of the random rows.", Option("N", int, least=0, common=True)),
+    seed=setting(0, "Seed of the random numbers.", Option("INTEGER", int, least=0, common=True)),
 )
 def sample(net: str, rows: int, seed: int) -> None:
-    """Draw ROWS rows from the distribution of a network, every variable after its parents.
+    """Draw N rows from the distribution of a network.
 
-    NET is a network with probabilities (.bif, .xmlbif, .json). The rows are CSV, the same for the
-    same seed, e.g. parentage sample clinic.bif 1000 > rows.csv
+    NET is a network with probabilities (.bif, .xmlbif, .json). Rows are printed as CSV and are the
+    same for the same seed, e.g. parentage sample clinic.bif 1000 > rows.csv
     """
     from parentage.network.formats import read_parameters
 

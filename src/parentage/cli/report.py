@@ -47,13 +47,13 @@ penalty path may take as long."""
 @click.argument("source", metavar="TABLE|NET")
 @option(
     "Output",
-    output=setting("", "The file to write: .html.", Option("FILE", short="-o", common=True)),
+    output=setting("", "Report to write (.html).", Option("FILE", short="-o", common=True)),
     title=setting(
         None, "Title of the report; by default the name of the file.", Option("TEXT", common=True)
     ),
     data=setting(
         None,
-        "With NET: the table, for counts, probabilities and reasons.",
+        "With NET: table for counts, probabilities and reasons.",
         Option("TABLE", common=True, group="Data"),
     ),
 )
@@ -61,25 +61,28 @@ penalty path may take as long."""
 def report(source: str, output: str, title: str | None, data: str | None, reading: Reading) -> None:
     """Write a report on a network in one file: figure, what if, every arc, the proof.
 
-    NET is a network's file (.json, .bif, .xmlbif), shown as it is; --data TABLE adds counts and
-    reasons. With TABLE a network is learned first, with the support of every arc. The page is one
-    file that works offline, e.g. parentage report clinic.csv -o clinic.html
+    NET is the file of a network (.json, .bif, .xmlbif); --data TABLE adds counts, and the reasons
+    why other variables are not parents. With TABLE a network is learned first, with the support of
+    every arc: up to 100 bootstrap replicates in 30 seconds. The report is one file that works
+    offline, e.g. parentage report clinic.csv -o clinic.html
 
-    With other options: `parentage learn` and `parentage support` write the same page with
-    -o clinic.html, e.g. parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
+    To set other options, write the report by `parentage learn` or `parentage support`, e.g.
+    parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
     """
     from parentage.errors import InputError
     from parentage.network.formats import READABLE
 
     if not output:
-        raise InputError("report writes a page; type -o clinic.html")
+        raise InputError("report needs a file to write; type -o clinic.html")
     check_page(output)
     check_outputs([output], source, data, reading.recipe)
     if PurePath(source).suffix.lower() in READABLE:
         report_network(source, output, title, data, reading)
         return
     if data is not None:
-        raise InputError(f"--data {data!r} goes with a network, and {source!r} is a table")
+        raise InputError(
+            f"--data {data!r} goes with a network, and {source!r} is a table; leave --data out"
+        )
     report_table(source, output, title, reading)
 
 
@@ -89,7 +92,7 @@ def check_page(path: str) -> None:
     from parentage.network.formats import check_network_target, is_page
 
     if not is_page(path):
-        raise InputError(f"{path!r} is not a page; end it in .html")
+        raise InputError(f"{path!r} has an unknown extension; use .html")
     check_network_target(path, needs_table=False)
 
 
@@ -234,12 +237,12 @@ SHOWN = 15
     "Output",
     output=setting(
         None,
-        "Write arcs, .csv or .json, the page, .html, or the averaged network, .bif.",
+        "Write the arcs (.csv, .json), a report (.html) or the averaged network (.bif).",
         Option("FILE", short="-o", common=True),
     ),
     verbose=setting(
         False,
-        "Print all columns: gain, loss if reversed, class, near-optimal networks.",
+        "Also print gains, losses if reversed, classes and shares of networks.",
         Option(),
     ),
 )
@@ -263,12 +266,12 @@ def support(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Say how sure each arc of the best network is, or of the network in a file.
+    """Report how certain each arc is, in the best network or in the network of a file.
 
-    For every arc: in how many bootstrap replicates the two are adjacent and in how many of these
-    in this direction (with --bootstrap), and the need, the score lost by the best network without
-    the link. With --verbose also gains, the loss if reversed, and shares of near-optimal networks,
-    e.g. parentage support clinic.csv --bootstrap 200 --within 20. Ctrl-C keeps what is done.
+    For every arc: its need, which is how much lower the best network scores in which its two
+    variables are not adjacent; with --bootstrap, the share of replicates in which they are
+    adjacent, and the share of these with the same direction. E.g. parentage support clinic.csv
+    --bootstrap 200 --within 20. Ctrl-C prints the results so far.
     """
     from parentage.arcs.records import check_support_file
     from parentage.arcs.support import support_of
@@ -396,7 +399,7 @@ def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tu
             ("reversed", lambda one: _between(one.need_direction, one.need_direction_at_most))
         )
     if verbose and any(one.reversible is not None for one in found.arcs):
-        columns.append(("class", lambda one: "either way" if one.reversible else "compelled"))
+        columns.append(("class", lambda one: "reversible" if one.reversible else "compelled"))
     if verbose:
         columns += near_columns(found)
     head = tuple(name for name, _ in columns)
@@ -421,9 +424,9 @@ def near_columns(found: Support) -> list[Shown]:
     if found.near is None:
         return []
     return [
-        ("near classes", lambda one: _share(one.in_near_optimal)),
-        ("near weight", lambda one: _share(one.near_weight)),
-        ("near adjacent", lambda one: _share(one.near_adjacency)),
+        ("classes (near)", lambda one: _share(one.in_near_optimal)),
+        ("share (near)", lambda one: _share(one.near_weight)),
+        ("adjacent (near)", lambda one: _share(one.near_adjacency)),
     ]
 
 
@@ -446,16 +449,19 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     if not drawn.done:
         return []
     proven = "all" if drawn.proven == drawn.done else f"{drawn.proven:,}"
-    spread = "" if drawn.score_deviation is None else f" ± {drawn.score_deviation:.4f}"
+    spread = ""
+    if drawn.score_deviation is not None:
+        spread = f" (standard deviation {drawn.score_deviation:.4f})"
     own = {frozenset(arc) for arc in found.network.arcs}
     averaged = {frozenset(arc) for arc in drawn.averaged}
-    marks = [f"+ {_pair(found, pair)}" for pair in averaged - own]
-    marks += [f"− {_pair(found, pair)}" for pair in own - averaged]
+    marks = [f"with {_pair(found, pair)}" for pair in averaged - own]
+    marks += [f"without {_pair(found, pair)}" for pair in own - averaged]
     return [
-        f"{drawn.done:,} replicates of the rows, {proven} proven optimal; "
-        f"score {drawn.mean_score:.4f}{spread}",
-        f"averaged network (adjacent in more than half of them): {len(averaged)} pairs; "
-        f"{', '.join(sorted(marks)) or 'the same as here'}",
+        f"{drawn.done:,} bootstrap replicates, {proven} proven optimal; "
+        f"mean score {drawn.mean_score:.4f}{spread}",
+        f"averaged network (pairs adjacent in more than half of the replicates): "
+        f"{counted(len(averaged), 'pair')}; "
+        f"{', '.join(sorted(marks)) or 'the same as in this network'}",
     ]
 
 
@@ -468,7 +474,7 @@ def near_lines(near: NearSet) -> list[str]:
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g}%"
-        others = f"any other network has at most {share} of their combined probability"
+        others = f"each other network has at most {share} of their combined probability"
     lines = [
         f"{'' if near.complete else 'at least '}{networks} in {classes} {have} at least "
         f"1/{near.factor:g} of the posterior probability of {best}; {others}"

@@ -71,8 +71,9 @@ def score(
     """List the parent sets that can be in an optimal network, with their scores.
 
     DATA is a table: CSV, TSV, Parquet, Arrow, ARFF, .dat or Excel, compressed or not; several
-    files by a pattern ('visits-*.csv'); or - for standard input. Without -k nothing limits the
-    number of parents but what the rules prove. Ctrl-C keeps what is complete so far.
+    files by a pattern ('visits-*.csv'); or - for standard input. Without -k the number of parents
+    is limited only by the pruning rules. After Ctrl-C the lists that are complete so far are
+    written.
     """
     from parentage.data.reading import rule_for_missing
     from parentage.scoring.candidates import cut_short_text, score_table
@@ -140,7 +141,7 @@ def as_text(lists: CandidateLists) -> str:
         gain = "" if empty is None else f"{sets[0].score - empty:.2f}"
         best = ", ".join(sets[0].parents) or "∅"
         rows.append((child, best, str(len(sets)), f"{sets[0].score:.4f}", gain))
-    head = ("child", "best parents", "sets", "score", "over ∅")
+    head = ("child", "best parents", "sets", "score", "gain over ∅")
     shown = variables_text(head, rows, "--json, or -o FILE")
     return "\n".join([shown, "", account_text(lists.known())])
 
@@ -180,8 +181,8 @@ def account_text(account: Account) -> str:
     tallies = account.tallies
     lines = [
         lists_text(account),
-        f"{tallies.sets_counted:,} sets counted, {tallies.families_scored:,} families scored, "
-        f"{tallies.seconds:.2f} s",
+        f"rows tabulated for {tallies.sets_counted:,} sets, {tallies.families_scored:,} families "
+        f"scored, {tallies.seconds:.2f} s",
     ]
     pruned = [f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count]
     if pruned:
@@ -207,9 +208,9 @@ def holes_text(account: Account) -> str:
     total, most = sum(account.missing_cells), max(account.missing_cells)
     cells = account.rows * len(account.missing_cells)
     told = (
-        f"1 of {cells:,} cells is missing"
+        f"1 of {cells:,} values is missing"
         if total == 1
-        else f"{total:,} of {cells:,} cells are missing, at most {most:,} in a column"
+        else f"{total:,} of {cells:,} values are missing, at most {most:,} in a column"
     )
     if account.completion is not None:
         return f"{told}\n{account.completion.words()}"
@@ -248,7 +249,7 @@ def explain(
 ) -> None:
     """Explain one family: its score, what dominates it, and which rules remove it.
 
-    DATA is a table as in `parentage score`, CHILD a column, PARENT… the parents in question, e.g.
+    DATA is a table as in `parentage score`, CHILD a column, PARENTS the parents to explain, e.g.
     parentage explain glass.arff RI Na Mg Al class --auto
     """
     from parentage.scoring.explanation import explain as explain_family

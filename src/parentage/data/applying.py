@@ -32,7 +32,7 @@ from parentage.data.columns import (
     without_values,
     words_for_missing,
 )
-from parentage.data.discretize import PARTS, codes_of
+from parentage.data.discretize import PARTS, codes_of, cuts_between
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
 from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
@@ -73,7 +73,7 @@ _DECLARE = (
 
 _KEPT_OR_LEFT_OUT = (
     Way("missing", "drop", "to leave such rows out"),
-    Way("missing", "pnal", "to score every family on the rows where it is complete"),
+    Way("missing", "pnal", "to score each variable on the rows where it and its parents are known"),
     Way("missing", "em", "to complete the data by expectation maximisation"),
 )
 """What to do about missing cells where the recipe does not say."""
@@ -179,16 +179,21 @@ def state_numbers(
     labels: Sequence[str],
     there: npt.NDArray[np.bool_],
 ) -> Ints:
-    """Number the labels that are there: the same text, or else the same number."""
+    """Number the labels that are there by text, by number, or by the interval of the number."""
     number = {label: k for k, label in enumerate(states)}
-    values = as_numbers(states)
+    values, cuts = as_numbers(states), cuts_between(states)
     by_value = {} if values is None else {float(x): k for k, x in reversed([*enumerate(values)])}
     translate = np.full(len(labels), MISSING, np.int64)
     unknown = []
     for code in np.flatnonzero(there).tolist():
         text = labels[code]
-        alike = as_numbers([text]) if text not in number and by_value else None
-        found = number.get(text) if alike is None else by_value.get(float(alike[0]))
+        alike = as_numbers([text]) if text not in number and (by_value or cuts) else None
+        if alike is None:
+            found = number.get(text)
+        elif cuts is not None:
+            found = int(codes_of(alike, cuts)[0])
+        else:
+            found = by_value.get(float(alike[0]))
         if found is None:
             unknown.append(text)
         else:
@@ -246,7 +251,8 @@ def _translated(
 
 def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
     """Find a column by name, with what means missing blanked; a state of the recipe never does."""
-    found, na = find_column(raw, column.name), column.na
+    told = (*reading.keep, *reading.drop)
+    found, na = find_column(raw, column.name, told), column.na
     if column.rule in PARTS:
         rest, blanked = without_values(found, (*na, *words_for_missing(found.values)), ".")
         return Column(date_part(rest, column.rule), None, blanked)
@@ -254,7 +260,7 @@ def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
         na = (*na, *words_for_missing(found.values).difference(column.states))
     cut = column.cuts is not None
     if isinstance(found.values, np.ndarray) or cut or _numbered(column):
-        cells = column_of(found, na, reading.decimal, dates=cut)
+        cells = column_of(found, na, reading.decimal, quantity=cut)
         return cells if cut else replace(cells, numbers=None)
     rest, blanked = without_values(found, na, reading.decimal)
     return Column(rest, None, blanked)
@@ -339,7 +345,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
             misfits.append(error)
     wrong = [*_absent(raw, recipe), *misfits]
     if wrong:
-        lead = "the table does not fit its recipe: "
+        lead = "the table does not fit the recipe: "
         raise _refusal(wrong, lead, _ways_to_fit(misfits[:_MOST_SHOWN], reading.missing))
     return read_as(recipe, raw, cells, "not in the recipe")
 
@@ -379,7 +385,11 @@ def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
     if len(absent) == 1:
         return [no_column(absent[0], raw)]
     shown = shown_names([repr(name) for name in absent], _MOST_SHOWN)
-    return [TableError(f"{len(absent)} of its {len(recipe.columns)} columns are missing: {shown}")]
+    return [
+        TableError(
+            f"{len(absent)} of the {len(recipe.columns)} columns of the recipe are missing: {shown}"
+        )
+    ]
 
 
 def rows_like(
@@ -444,7 +454,7 @@ def rows_like(
     ]  # fmt: skip
     table = apply_recipe(raw, Recipe(settings, tuple(columns)), cells)
     if not table.n_rows:
-        raise TableError("no rows, or none without missing values; at least one is needed")
+        raise TableError("the table has no rows without missing values; at least 1 is needed")
     return Table(known.names, known.states, table.codes, known.cuts, repeats=table.repeats)
 
 
@@ -507,7 +517,7 @@ def _named_as(
         names = list(known.names)
     if len(raw.columns) != len(names):
         raise TableError(
-            f"the array has {len(raw.columns)} columns, the training data had {len(names)}"
+            f"the array has {len(raw.columns)} columns, but the training data had {len(names)}"
         )
     columns = zip(raw.columns, names, strict=True)
     return replace(raw, columns=tuple(column.renamed(name) for column, name in columns))

@@ -183,13 +183,21 @@ def unnamed(place: int) -> str:
     return f"unnamed {place}"
 
 
+def named_again(name: str, place: int) -> str:
+    """Return the name of a column whose name an earlier one has, by its place from 1 on."""
+    return f"{name} (column {place})"
+
+
 def with_names(raw: RawTable) -> RawTable:
-    """Give columns without a name one."""
-    if all(column.name for column in raw.columns):
+    """Give columns without a name one, and another to those with the name of an earlier one."""
+    names = [column.name for column in raw.columns]
+    if all(names) and len(set(names)) == len(names):
         return raw
-    columns = enumerate(raw.columns, 1)
-    named = tuple(c if c.name else c.renamed(unnamed(place)) for place, c in columns)
-    return replace(raw, columns=named)
+    named = []
+    for i, column in enumerate(raw.columns):
+        name = column.name or unnamed(i + 1)
+        named.append(column.renamed(named_again(name, i + 1) if name in names[:i] else name))
+    return replace(raw, columns=tuple(named))
 
 
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
@@ -226,6 +234,13 @@ BLOCK = 1 << 20
 
 _WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+))?([eE][+-]?\d+)?")
 
+
+_WRITTEN = re.compile(
+    r"(?P<sign>[-+]?) ?(?P<before>[$€£¥]?) ?(?P<digits>[-+]?[0-9][0-9.,'’ \u00a0\u202f]*?)"
+    r"[ \u00a0\u202f]?(?P<after>[%$€£¥]?)"
+)
+_GROUPS = " \u00a0\u202f'’"
+"""What may stand between thousands, besides the comma, or the point beside a decimal comma."""
 
 _DATE = re.compile(
     r"(?:(?P<year>\d{4})[-/.](?P<month>\d{1,2})[-/.](?P<day>\d{1,2})"
@@ -309,7 +324,7 @@ def column_of(
     na: Sequence[str] = (),
     decimal: str = ".",
     *,
-    dates: bool = False,
+    quantity: bool = False,
 ) -> Column:
     """Blank what is missing and find the numbers.
 
@@ -321,8 +336,8 @@ def column_of(
         Values that mean missing.
     decimal
         What stands before a fraction in text.
-    dates
-        Dates are numbers, see :func:`dates_in`.
+    quantity
+        Dates and amounts are numbers, see :func:`dates_in` and :func:`amounts_in`.
     """
     cells, blanked = without_values(raw, na, decimal)
     if raw.declared or raw.numeric is False:
@@ -337,8 +352,9 @@ def column_of(
             )
         return Column(cells, numbers, blanked)
     found = numbers_in(cells.values, decimal) if cells.values else None
-    if found is None and dates:
+    if found is None and quantity:
         found = dates_in(cells.values)
+        found = amounts_in(cells.values, decimal) if found is None else found
     return Column(cells, found, blanked)
 
 
@@ -401,6 +417,41 @@ def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
         if m is not None and (m[2] or m[3])
     ]
     return as_numbers(plain) if len(plain) == len(labels) else None
+
+
+def bare_digits(labels: Sequence[str]) -> list[str] | None:
+    """Return amounts without their sign for percent or currency, which has to be the same in all.
+
+    >>> bare_digits(["47 %", "-5 %"]), bare_digits(["$1,129.50"]), bare_digits(["5 %", "$5"])
+    (['47', '-5'], ['1,129.50'], None)
+    """
+    found = [_WRITTEN.fullmatch(label) for label in labels]
+    matches = [match for match in found if match is not None]
+    kinds = {(match["before"], match["after"]) for match in matches}
+    if len(matches) < len(found) or len(kinds) != 1 or all(min(kinds)):
+        return None
+    signs = [match["sign"] + match["digits"] for match in matches]
+    return None if any(text[1:2] in ("-", "+") for text in signs) else signs
+
+
+def amounts_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
+    """Read amounts written with %, a currency or separated thousands; None when one is not.
+
+    Thousands are separated by the same sign in all labels: a comma (a point beside a decimal
+    comma), a blank or an apostrophe.
+
+    >>> amounts_in(["$1,129.50", "$7"]), amounts_in(["4,5 %", "12 %"], ","), amounts_in(["1,5"])
+    (array([1129.5, 7. ]), array([ 4.5, 12. ]), None)
+    """
+    digits = bare_digits(labels)
+    for group in "" if digits is None else ("," if decimal == "." else ".") + _GROUPS:
+        parts, fraction = re.escape(group), f"(?:{re.escape(decimal)}[0-9]+)?"
+        amount = re.compile(f"[-+]?(?:[1-9][0-9]{{0,2}}(?:{parts}[0-9]{{3}})+|[0-9]+){fraction}")
+        if all(map(amount.fullmatch, digits or ())):
+            return as_numbers([
+                text.replace(group, "").replace(decimal, ".") for text in digits or ()
+            ])  # fmt: skip
+    return None
 
 
 def dates_in(labels: Sequence[str]) -> Numbers | None:
@@ -521,13 +572,11 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     TableError
         The column is not there, or holds something else than whole numbers, 0 or more.
     """
-    found = [column for column in raw.columns if column.name == name]
-    if len(found) != 1:
+    column = next((column for column in raw.columns if column.name == name), None)
+    if column is None:
         names = [column.name for column in raw.columns]
-        none = f"no column {name!r} to take counts from; {did_you_mean(name, names)}"
-        many = f"{len(found)} columns are named {name!r}; rename all but one"
-        raise TableError(many if found else none)
-    (column,) = found
+        raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, names)}")
+    _refuse_twice(raw, name)
     codes, labels = column.to_codes(), labels_of(column)
     known = [numbers_in([label], decimal) for label in labels]
     values = np.array([np.nan if number is None else number[0] for number in known] + [np.nan])
@@ -581,7 +630,9 @@ def repeated(raw: RawTable, times: Numbers) -> RawTable:
     """Return the rows that occur at least once, with how often they do."""
     total = float(times.sum())
     if not 0 < total <= MOST_ROWS:
-        raise TableError(f"the counts add up to {total:,.0f} rows; 1 to {MOST_ROWS:,} are possible")
+        raise TableError(
+            f"the counts add up to {total:,.0f} rows; 1 to {MOST_ROWS:,} rows are allowed"
+        )
     there = np.flatnonzero(times)
     repeats = times[there].astype(np.uint32)
     repeats.setflags(write=False)
@@ -640,13 +691,21 @@ def no_column(name: str, raw: RawTable) -> TableError:
     )
 
 
-def find_column(raw: RawTable, name: str) -> RawColumn:
-    """Return a column by name."""
-    found = [column for column in raw.columns if column.name == name]
-    if not found:
+def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColumn:
+    """Return a column by name; another of that name is refused unless its place was ``told``."""
+    found = next((column for column in raw.columns if column.name == name), None)
+    if found is None:
         raise no_column(name, raw)
-    if len(found) > 1:
-        raise TableError(f"{len(found)} columns are named {name!r}; rename all but one")
-    if found[0].refused is not None:
-        raise TableError(f"column {name!r} {found[0].refused}")
-    return found[0]
+    _refuse_twice(raw, name, told)
+    if found.refused is not None:
+        raise TableError(f"column {name!r} {found.refused}")
+    return found
+
+
+def _refuse_twice(raw: RawTable, name: str, told: Collection[str] = ()) -> None:
+    """Refuse a name that two columns of the source have (:func:`with_names`)."""
+    again = {named_again(name, place) for place in range(1, len(raw.columns) + 1)}
+    same = sum(column.name == name for column in raw.columns)
+    same += sum(column.name in again.difference(told) for column in raw.columns)
+    if same > 1:
+        raise TableError(f"{same} columns are named {name!r}; rename all but one")

@@ -112,15 +112,13 @@ def choices_of(reading: Reading, names: Sequence[str]) -> dict[str, ColumnChoice
     dropped = set(named_columns(reading.drop, names, "drop"))
     kept = set(named_columns(reading.keep, names, "keep"))
     if both := dropped & kept:
-        raise InputError(f"column {min(both)!r} is both dropped and kept")
+        raise InputError(f"column {min(both)!r} is both dropped and kept; choose one")
     every = EVERY in reading.categorical and EVERY not in names
     listed = [name for name in reading.categorical if not (every and name == EVERY)]
     categories = set(named_columns(listed, names, "categorical"))
     general, rules = _rules(reading.discretize or (), names)
     if both := categories & set(rules):
-        raise InputError(
-            f"column {min(both)!r} is both to be discretised and to be categorical; choose one"
-        )
+        raise InputError(f"column {min(both)!r} is both discretised and categorical; choose one")
     if reading.counts in dropped | kept | categories | set(rules):
         raise InputError(
             f"column {reading.counts!r} holds the counts, and another setting "
@@ -283,7 +281,9 @@ def settle(
             objections += error.objections
             decided = _adopted(settings, error.objections)
             if decided == settings:
-                beyond = "leaving columns out leaves fewer than two, and at least 2 are needed"
+                beyond = "fewer than 2 columns would be left, and at least 2 are needed"
+                if asked := suspicion.asked_about(error.objections):
+                    beyond = f"type one of the options for {shown_names(asked, 4)} as well"
                 break
             if any(getattr(decided, n) != getattr(settings, n) for n in OF_FILES):
                 raw = None
@@ -456,8 +456,8 @@ def _cells(column: RawColumn, choice: ColumnChoice, reading: Reading, marked: bo
     if choice.part is not None:
         rest, blanked = without_values(column, na, reading.decimal)
         return Column(date_part(rest, choice.part), None, blanked)
-    dates = choice.by_name and choice.rule is not None
-    return column_of(column, na, reading.decimal, dates=dates)
+    quantity = choice.by_name and choice.rule is not None
+    return column_of(column, na, reading.decimal, quantity=quantity)
 
 
 def check_missing(missing: str) -> None:
@@ -488,7 +488,7 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, ColumnChoice]) -> 
     if unreadable:
         raise UndecidedError(unreadable)
     if len(kept) < 2:
-        raise TableError(f"{len(kept)} of {len(columns)} columns are left; at least 2 are needed")
+        raise TableError(f"fewer than 2 of {len(columns)} columns are left; at least 2 are needed")
     return kept
 
 
@@ -513,7 +513,7 @@ def _missing(
     best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
     effects = {
         "em": "to complete the data by expectation maximisation",
-        "pnal": "to score every family on the rows where it is complete",
+        "pnal": "to score each variable on the rows where it and its parents are known",
         "state": "if missing values are informative",
         "drop": "to leave such rows out",
     }
@@ -589,15 +589,17 @@ def _suspicious(
 ) -> list[Objection]:
     """Return the objections to columns that are not what they seem."""
     found: list[Objection] = []
+    signs = suspicion.decimal_signs(columns)
     for column, cut in zip(columns, continuous, strict=True):
         choice = choices[column.name]
         believed = choice.kept or choice.by_name
-        rows = None if believed else suspicion.row_names(column, places[column.name])
-        if rows is not None:
-            found.append(rows)
-        if rows is None or not rows.refused:
+        place = places[column.name]
+        named = None if believed else suspicion.named_badly(column, place, columns)
+        if named is not None:
+            found.append(named)
+        if named is None or not named.refused:
             found += suspicion.objections_to(
-                column, labelled=not cut, believed=believed, decimal=decimal
+                column, labelled=not cut, believed=believed, decimal=decimal, signs=signs
             )
     doubtful = {one.column for one in found if one.refused}
     for column in columns:
@@ -637,7 +639,11 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
     also = f" (so is {more})" if len(others) == 1 else also
     seen = f"is continuous: {len(distinct)} distinct numbers{example}{also}"
     ways = (
-        Way("discretize", "mdl", "to put cut points where they tell most about the other columns"),
+        Way(
+            "discretize",
+            "mdl",
+            "to put cut points where they are most informative about the others",
+        ),
         Way("discretize", "median", "(also quantile:K, width:K)"),
         Way("categorical", [first.name], "if its numbers are codes"),
         *_leave_out(first.name, n_columns),

@@ -185,20 +185,28 @@ def codes_of(numbers: Numbers, cuts: tuple[float, ...]) -> npt.NDArray[np.int64]
     return np.searchsorted(np.array(cuts, np.float64), numbers, side="right")
 
 
-def interval_of(labels: tuple[str, ...], number: float) -> int | None:
+def interval_of(labels: Sequence[str], number: float) -> int | None:
     """Return which of the states between cut points a number is in; None if they are none.
 
     >>> interval_of(("< 0", "[0, 10)", "≥ 10"), 10.0), interval_of(("no", "yes"), 10.0)
     (2, None)
+    """
+    cuts = cuts_between(labels)
+    return None if cuts is None else int(codes_of(np.array([number]), cuts)[0])
+
+
+def cuts_between(labels: Sequence[str]) -> tuple[float, ...] | None:
+    """Return the cut points named by the labels of states; None where these are not intervals.
+
+    >>> cuts_between(("< 0", "[0, 10)", "≥ 10")), cuts_between(("no", "yes"))
+    ((0.0, 10.0), None)
     """
     last = next((k for k, label in enumerate(labels) if label.startswith("≥ ")), 0)
     try:
         cuts = tuple(float(one.lstrip("<[").rstrip(")").split(", ")[-1]) for one in labels[:last])
     except ValueError:
         return None
-    if not cuts or interval_labels(cuts) != list(labels[: last + 1]):
-        return None
-    return int(codes_of(np.array([number]), cuts)[0])
+    return cuts if cuts and interval_labels(cuts) == list(labels[: last + 1]) else None
 
 
 def interval_labels(cuts: tuple[float, ...]) -> list[str]:

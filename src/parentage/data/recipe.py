@@ -158,7 +158,7 @@ class Recipe:
     >>> table = read_table(b"smoker,age\nyes,41.5\nno,23\nno,?\n",
     ...                    discretize="median", missing="drop")
     >>> print(table.recipe)
-    3 rows, 2 columns; 1 cell treated as missing (age 1); 1 row dropped for missing values (age 1);
+    3 rows, 2 columns; 1 value treated as missing (age 1); 1 row dropped for missing values (age 1);
     1 column discretised (age at 32.25)
     """
 
@@ -213,7 +213,9 @@ class Recipe:
         if account.decisions:
             said.append(counted(len(account.decisions), "automatic decision"))
         if account.constant:
-            said.append(f"{len(account.constant)} constant ({_some(account.constant)})")
+            said.append(
+                f"{counted(len(account.constant), 'constant column')} ({_some(account.constant)})"
+            )
         return said
 
     def words(self) -> str:
@@ -284,9 +286,9 @@ def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
     """Say how many cells hold a value that means missing, and what missing cells became."""
     alike = account.blanked == account.missing  # no cell is blank: one clause says it all
     said = []
-    if account.blanked and (account.rows_dropped or not alike):
-        total = sum(account.blanked.values())
-        said.append(f"{counted(total, 'cell')} treated as missing ({_by_column(account.blanked)})")
+    coded = sum(account.blanked.values())
+    if account.blanked and account.rows_dropped:
+        said.append(f"{counted(coded, 'value')} treated as missing ({_by_column(account.blanked)})")
     if account.rows_dropped:
         rows = counted(account.rows_dropped, "row")
         said.append(f"{rows} dropped for missing values ({_by_column(account.missing)})")
@@ -296,7 +298,11 @@ def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
         found = ["treated as missing"] if alike else ["missing"] if became is None else []
         total = sum(account.missing.values())
         how = ", ".join([*found, *([] if became is None else [became])])
-        said.append(f"{counted(total, 'cell')} {how} ({_by_column(account.missing)})")
+        said.append(f"{counted(total, 'value')} {how} ({_by_column(account.missing)})")
+        if account.blanked and not alike:
+            said.append(
+                f"{coded:,} of them hold a code for missing ({_by_column(account.blanked)})"
+            )
     return said
 
 
@@ -316,7 +322,9 @@ def _check(column: ColumnRecipe) -> None:
     if cuts is not None and sorted(set(cuts)) != list(cuts):
         raise DecodingError(f"the cut points of {name!r} are not in increasing order")
     if not states or len(set(states)) != len(states) or (fill is not None and fill not in states):
-        raise DecodingError(f"the states of {name!r} do not fit")
+        raise DecodingError(
+            f"the states of {name!r} are missing, repeated, or lack the imputed one"
+        )
     if cuts is not None and len(states) - len(cuts) not in (1, 2):
         raise DecodingError(f"column {name!r} has {len(cuts)} cut points and {len(states)} states")
 

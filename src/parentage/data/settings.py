@@ -50,25 +50,24 @@ class Reading(Settings):
         None,
         """
         Format of the table: ``"csv"``, ``"tsv"``, ``"parquet"``, ``"arff"``, ``"dat"``,
-        ``"arrow"`` or ``"excel"``; of candidate lists: ``"jkl"``, ``"pss"`` or ``"parquet"``. By
-        default the content decides, and finds the separator of CSV (comma, tab, semicolon,
-        ``|`` or a blank).
+        ``"arrow"`` or ``"excel"``. By default the format is detected from the content, and so is
+        the separator of CSV (comma, tab, semicolon, ``|`` or a blank).
         """,
         Option("FORMAT"),
     )
     header: bool = setting(
         True,
         """
-        Read names from the first line of separated text; without names, columns are called 0, 1, …
+        Read names from the first line of CSV or TSV; without names, columns are called 0, 1, …
         """,
         Option(),
     )
-    encoding: str = setting("utf-8", "Encoding of text.", Option("TEXT"))
+    encoding: str = setting("utf-8", "Encoding of a text file, e.g. cp1252.", Option("TEXT"))
     decimal: str = setting(
         ".", 'Decimal separator of numbers in text: ``"."`` or ``","``.', Option(".|,")
     )
     sheet: str | None = setting(
-        None, "Sheet of a workbook, where there are several.", Option("NAME")
+        None, "Sheet of an Excel workbook that has several.", Option("NAME")
     )
     drop: tuple[str, ...] = setting(
         (),
@@ -88,8 +87,8 @@ class Reading(Settings):
     na: tuple[str, ...] | None = setting(
         None,
         """
-        Value that means missing, everywhere or in one column, besides blank cells and the words
-        NA, N/A, NaN, null, None, - and ?. With ``none``, these words are states.
+        Treat this value as missing, in every column or in one. Blank cells and the words NA, N/A,
+        NaN, null, None, - and ? are missing in any case; with ``none``, these words are states.
 
         ``["unknown", -999]`` in every column, ``{"age": [-999]}`` or ``"age=-999"`` in one. ``[]``:
         only blank cells are missing; ``["none", "unknown"]``: only blank cells and ``unknown``.
@@ -99,24 +98,25 @@ class Reading(Settings):
     missing: str = setting(
         "error",
         """
-        What to do about missing values. Refuse them (``"error"``), ``"drop"`` the row, make them
-        one more ``"state"``, impute the ``"mode"`` (in a continuous column the median), score every
-        family on the rows where it is complete (``"pnal"``, or ``"pnal:L"`` with the penalty L per
-        free parameter and row), or expectation maximisation (``"em"``).
+        How to treat missing values. With ``"error"`` the table is refused; ``"drop"``: leave out
+        the row; ``"state"``: make them one more state; ``"mode"``: impute the most frequent state
+        (in a continuous column the median); ``"pnal"`` or ``"pnal:L"``: score every family on the
+        rows where it is complete, with the penalty L per free parameter and row; ``"em"``:
+        expectation maximisation.
         """,
         Option("error|drop|state|mode|pnal|em", page="missing.md", common=True),
     )
     categorical: tuple[str, ...] = setting(
         (),
-        'Columns whose numbers are categories, or ``"all"``.',
+        'Treat the numbers of these columns as categories; ``"all"``: those of every column.',
         Option("A,B|all", repeatable=True),
     )
     discretize: tuple[str, ...] | None = setting(
         None,
         """
-        Discretise continuous columns, or one column. How: ``"mdl"``, ``"median"``,
-        ``"quantile:K"``, ``"width:K"``, or in one column ``at:CUT,CUT,…``, and of dates ``year``,
-        ``month`` or ``weekday``.
+        Discretise all continuous columns, or one. HOW is ``"mdl"`` (cut points that raise BIC),
+        ``"median"``, ``"quantile:K"`` or ``"width:K"``; for one column also ``at:CUT,CUT,…``, and
+        for dates ``year``, ``month`` or ``weekday``.
 
         By column: ``{"age": "at:40,65"}`` or ``"age=at:40,65"``; the rule for all other columns is
         under ``"*"``.
@@ -126,8 +126,8 @@ class Reading(Settings):
     recipe: str | os.PathLike[str] | Recipe | None = setting(
         None,
         """
-        Read the table by the recipe (TOML) of an earlier one. A recipe has columns, missing
-        values, cut points and states; a table that does not fit is refused.
+        Read the table as an earlier one was read, by its recipe (TOML). The recipe sets columns,
+        missing values, cut points and states; a table that does not fit is refused.
 
         ``table.recipe`` of that table works as well.
         """,
@@ -136,16 +136,16 @@ class Reading(Settings):
 
     skip_rows: int = setting(
         0,
-        "Skip the first lines of separated text or of a sheet, such as a title above the header.",
+        "Skip the first N lines of text or of a sheet, such as a title above the header.",
         Option("N", int, least=0),
     )
     auto: bool = setting(
         False,
         """
         Resolve what would otherwise be refused, and report each decision. Leave out
-        identifiers and free text, treat sentinels and words among numbers as missing, treat missing
-        values by the recommended method, discretise numbers and dates. Options that are set are
-        kept. The recipe has the decisions.
+        identifiers and free text, treat codes such as -999 and words among numbers as missing,
+        treat missing values by the recommended method, discretise numbers and dates. Options that
+        you set take precedence; a recipe records the decisions.
         """,
         Option(page="formats.md", common=True),
     )

@@ -6,6 +6,8 @@ says what was seen, so that a false alarm is recognised as one.
 
 ===================  ==============================================================================
 decimal commas       all labels are numbers, some with a comma before the fraction
+amounts              all labels are numbers with %, one currency or separated thousands, more than
+                     20 or with fractions; "1,234" alone may be either, and is asked about
 dates                19 of 20 labels are written as dates
 words among numbers  9 of 10 cells are numbers, and more than 20 different ones or fractions
 free text            more than 20 labels, every second one of three words or more, and half of the
@@ -13,10 +15,13 @@ free text            more than 20 labels, every second one of three words or mor
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
                      repetition, or with few repetitions under a name that ends in id or nr; a first
                      column without a name that is different in every row. Years are quantities
+codes                whole numbers of the same length, some of which begin with 0
+units                more than 20 whole numbers called subject, patient, household or the like
 counts               whole numbers called Freq, count, n … beside columns that never repeat a row
 sentinel             a number such as −999 or 99 that is farther from all others than these are
                      from each other
 missing word         a declared state such as NA or n/a
+repeated name        a column with the name of an earlier one
 many states          more than 20 labels, on average in fewer than 5 rows each
 duplicate            a column whose states go with those of another one to one, in at least 20 rows
 ===================  ==============================================================================
@@ -30,15 +35,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from parentage.data.columns import (
     BLOCK,
     Column,
+    amounts_in,
+    bare_digits,
     dates_in,
     is_date,
+    named_again,
     numbers_in,
     unnamed,
     words_for_missing,
@@ -63,6 +71,11 @@ YEARS = (1700, 2100)
 MUCH_MISSING = 0.2
 """A column with a larger share of missing values has many; ``em`` was measured up to this share."""
 
+FEW_INCOMPLETE = 0.05
+"""Up to this share of the rows may be left out: networks of the complete rows were at a distance of
+at most 1.3 from that of the complete table, those by ``pnal`` of 3 to 21
+(benchmarks/results/missing.md)."""
+
 ENOUGH_ROWS = 0.5
 """Share of the lines that have to stay for dropping the others to be recommended."""
 
@@ -74,6 +87,7 @@ _LEAST_ALIKE = 20
 """Two columns of fewer rows may go together one to one by chance."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
+_GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
 _NAME_OF_ID = re.compile(r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?(?:ID|id|Id|nr|Nr|NR|uuid|UUID)\.?")
 _NAME_OF_TIME = re.compile(
     r"(?:.*[^a-z])?(?:years?|yr|time|t|days?|weeks?|months?|quarter|hours?|period|season|age)",
@@ -82,6 +96,11 @@ _NAME_OF_TIME = re.compile(
 _NAME_OF_YEAR = re.compile(r".*(?:year|yr|jahr|ann[eé]e)s?", re.IGNORECASE)
 _NAME_OF_CODE = re.compile(
     r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group)",
+    re.IGNORECASE,
+)
+_NAME_OF_UNIT = re.compile(
+    r"(?:.*[^a-z])?(?:subject|subj|patient|person|participant|respondent|individual|animal|"
+    r"household|town|firm|student|pupil|litter)s?(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
     re.IGNORECASE,
 )
 _ROWS_A_CODE = 20
@@ -94,7 +113,12 @@ _SENTINELS = frozenset(
 
 
 def objections_to(
-    column: Column, *, labelled: bool, believed: bool, decimal: str = "."
+    column: Column,
+    *,
+    labelled: bool,
+    believed: bool,
+    decimal: str = ".",
+    signs: frozenset[str] = frozenset(),
 ) -> list[Objection]:
     """Look at one column.
 
@@ -108,13 +132,15 @@ def objections_to(
         It was asked for by name: only sentinels are looked for.
     decimal
         What stands before a fraction.
+    signs
+        What stands before fractions in the columns of the table (:func:`decimal_signs`).
     """
     if not column.n_present:
         return []
     if column.raw.declared or column.raw.numeric is False:
         return [] if believed else _all_different(column) or _missing_words(column)
     found = []
-    if not believed and (first := _wrong_kind(column, labelled, decimal)):
+    if not believed and (first := _wrong_kind(column, labelled, decimal, signs)):
         found.append(first)
     if column.numbers is not None:
         found += _sentinels(column, believed)
@@ -139,14 +165,30 @@ def leave_out(name: str, seen: str, *more: Way, refused: bool = True) -> Objecti
     return Objection(name, seen, ways, (Way("drop", [name]),), refused=refused)
 
 
-def row_names(column: Column, place: int) -> Objection | None:
-    """Say whether a column without a name holds names of the rows, as R writes them first."""
-    if column.name != unnamed(place):
+def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Objection | None:
+    """Say whether a column has no name, or that of an earlier one.
+
+    A first column without a name may hold names of the rows, as R writes them; a last one without
+    values comes from lines that end in a separator.
+    """
+    for other in columns:
+        if other is not column and column.name == named_again(other.name, place):
+            seen = f"has the name of an earlier column, {other.name!r}"
+            if _equal(other, column):
+                return leave_out(column.name, f"{seen}, and its values")
+            way = Way("keep", [column.name], "to use it under this name")
+            ways = (way, dropped(column.name))
+            return Objection(column.name, seen, ways, (replace(way, effect=""),), refused=True)
+    if column.name not in (unnamed(place), f"Unnamed: {place - 1}"):  # the latter by pandas
         return None
+    if not column.n_present and column is columns[-1]:
+        way = Way("drop", [column.name])
+        seen = "has neither a name nor values: the lines end in a separator"
+        return Objection(column.name, seen, (way,), (way,), refused=True)
     distinct = int((column.counts > 0).sum())
     if place == 1 and column.n_present == distinct == column.n_rows:
         return leave_out(column.name, "has no name and a distinct value in every row: row names")
-    return Objection(column.name, "has no name; rename it", (dropped(column.name),))
+    return Objection(column.name, "has no name; give it one", (dropped(column.name),))
 
 
 def imputed(columns: Sequence[Column]) -> list[Objection]:
@@ -157,7 +199,11 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
     """
     ways = (
         Way("missing", "em", "to complete the data by expectation maximisation"),
-        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+        Way(
+            "missing",
+            "pnal",
+            "to score each variable on the rows where it and its parents are known",
+        ),
     )
     gaps = [column for column in columns if column.n_missing]
     share = f"{MUCH_IMPUTED:.0%}"
@@ -175,12 +221,16 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
 def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[str, str]:
     """Recommend one of these ways to treat missing values, with the reason."""
     gaps = [column for column in columns if column.n_missing]
+    left = n_complete(gaps)
+    n_rows = gaps[0].n_rows
+    if n_rows - left <= FEW_INCOMPLETE * n_rows:
+        return "drop", f"because {left:,} of {n_rows:,} rows are complete"
     if "pnal" not in ways:
-        left = float(np.logical_and.reduce([column.present for column in gaps]).mean())
+        share = left / n_rows
         apart = "; learn uses all rows, and may find another network"
-        if left >= ENOUGH_ROWS:
-            return "drop", f"because only complete rows can be used, {left:.0%} of them{apart}"
-        return "state", f"because only {left:.0%} of the rows are complete{apart}"
+        if share >= ENOUGH_ROWS:
+            return "drop", f"because only complete rows can be used, {share:.0%} of them{apart}"
+        return "state", f"because only {share:.0%} of the rows are complete{apart}"
     most = max(gaps, key=lambda column: column.n_missing)
     share = most.n_missing / most.n_rows
     if share > MUCH_MISSING:
@@ -194,9 +244,14 @@ def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[s
             "because data that a network completed cannot show how sure its arcs are; "
             "learn uses em here, and may find another network"
         )
-    if len(gaps) == most.n_missing == 1:
-        return "em", "because it is the only one"
     return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
+
+
+def n_complete(gaps: Sequence[Column]) -> int:
+    """Return the number of rows in which none of these columns is missing."""
+    complete = np.logical_and.reduce([column.present for column in gaps])
+    repeats = gaps[0].raw.repeats
+    return int(repeats[complete].sum() if len(repeats) else complete.sum())
 
 
 def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
@@ -232,7 +287,7 @@ def tell(found: Sequence[Objection], n_columns: int) -> None:
         if others:
             who = f"{who.rstrip()} (and {shown_names([other.column for other in others])}) "
         ways = [way for way in first.ways if way.setting != "drop" or n_columns > 2]
-        warn(DataWarning(f"{who}{first.seen}", *ways))
+        warn(DataWarning(f"{who}{first.seen}{first.example}", *ways))
 
 
 def counts_in(name: str) -> Objection:
@@ -261,6 +316,17 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
     return found
 
 
+def _equal(one: Column, other: Column) -> bool:
+    """Whether two columns have the same label in every row."""
+    own, its = one.labels(), other.labels()
+    where = {label: code for code, label in enumerate(own)}
+    codes = np.array([*(where.get(label, -2) for label in its), -1])  # the last serves code −1
+    return all(
+        np.array_equal(one.raw.part(i, i + BLOCK), codes[other.raw.part(i, i + BLOCK)])
+        for i in range(0, one.raw.n_rows, BLOCK)
+    )
+
+
 def _same(one: Column, other: Column) -> bool:
     """Whether the values of two columns go together one to one in every row."""
     partner = np.full(len(one.raw.values) + 1, -2, np.int64)  # the last entry serves code −1
@@ -274,20 +340,18 @@ def _same(one: Column, other: Column) -> bool:
     return len(np.unique(used)) == len(used)
 
 
-def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | None:
+def _wrong_kind(
+    column: Column, labelled: bool, decimal: str, signs: frozenset[str]
+) -> Objection | None:
     """Say whether a column holds something else than states or quantities."""
     if column.numbers is not None:
-        return _numbered_rows(column, labelled)
+        return _padded(column, labelled) or _numbered_rows(column, labelled)
     labels = [label for label, n in zip(column.labels(), column.counts, strict=True) if n]
     rows = column.n_present
     most = len(labels) >= (_NEARLY_ALL if rows > MANY_STATES else 1.0) * rows and rows > FEW_ROWS
     name, example = column.name, min(labels)
-    if _has_decimal_commas(labels):
-        way = Way("decimal", ",", "to read them as numbers")
-        example = min(label for label in labels if "," in label)
-        seen = f"looks like numbers with decimal commas ({example}), which are treated as labels"
-        other = (Way("categorical", [name], "if they are labels"), dropped(name)) if most else ()
-        return Objection(name, seen, (way, *other), (Way("decimal", ","),), refused=most)
+    if found := _written_numbers(name, labels, decimal, signs, most):
+        return found
     if len(labels) > 2 and sum(map(is_date, labels)) >= 0.95 * len(labels):
         return _dates(column, labels, most)
     if words := _words_among_numbers(column, decimal):
@@ -304,12 +368,12 @@ def _wrong_kind(column: Column, labelled: bool, decimal: str) -> Objection | Non
         long = sum(len(label.split()) > 2 for label in labels)
         if 2 * long >= len(labels):
             short = example if len(example) < 30 else example[:29] + "…"
-            seen = f"is free text ({len(labels)} distinct values in {rows} rows: {short!r})"
-            return leave_out(name, seen)
+            seen = f"is free text: {len(labels)} distinct values in {rows} rows"
+            return replace(leave_out(name, seen), example=f", such as {short!r}")
     if most:
         count = f"all {rows}" if len(labels) == rows else f"{len(labels)} of {rows}"
-        seen = f"is an identifier: {count} values are distinct, such as {example!r}"
-        return leave_out(name, seen)
+        seen = f"is an identifier: {count} values are distinct"
+        return replace(leave_out(name, seen), example=f", such as {example!r}")
     return None
 
 
@@ -317,20 +381,40 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
     """Say that a column holds dates, which are quantities if they can be read."""
     name, example = column.name, min(labels)
     seen = (
-        f"holds dates ({example}), nearly all different"
+        "holds dates, nearly all different"
         if most
-        else f"holds {len(labels)} dates ({example}), each a state of its own"
+        else f"holds {len(labels)} dates, each a state of its own"
     )
+    example = f", such as {example}"
     if dates_in(labels) is None:
         if most:
-            return leave_out(name, seen)
-        return Objection(name, seen, (dropped(name),))
+            return replace(leave_out(name, seen), example=example)
+        return Objection(name, seen, (dropped(name),), example=example)
     ways = (
         Way("discretize", f"{name}=mdl", "to treat it as a quantity"),
         Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
         dropped(name),
     )
-    return Objection(name, seen, ways, (Way("discretize", f"{name}=mdl"),), refused=most)
+    advice = (Way("discretize", f"{name}=mdl"),)
+    return Objection(name, seen, ways, advice, refused=most, example=example)
+
+
+def _padded(column: Column, labelled: bool) -> Objection | None:
+    """Say that whole numbers are codes: all have as many digits, and some begin with 0."""
+    labels = [] if isinstance(column.raw.values, np.ndarray) else column.raw.values
+    lengths, name = {len(label) for label in labels}, column.name
+    padded = sorted(label for label in labels if label[0] == "0")
+    if labelled or not padded or len(lengths) > 1 or not all(map(str.isdecimal, labels)):
+        return None
+    states, rows = int((column.counts > 0).sum()), column.n_present
+    seen = f"holds {states} codes in {rows} rows: numbers that begin with 0"
+    cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
+    if rows < ROWS_A_STATE * states:
+        found = leave_out(name, seen, cut, refused=False)
+    else:
+        way = Way("categorical", [name])
+        found = Objection(name, seen, (way, cut), (way,))
+    return replace(found, hint=True, example=f", such as {padded[0]}")
 
 
 def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
@@ -367,10 +451,12 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
         return Objection(name, seen, (way, cut), (way,), hint=True)
     is_named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(name) is not None
     if is_named and distinct >= _NEARLY_ALL * rows:
-        seen = (
-            f"looks like an identifier: {distinct} of {rows} values are distinct, such as {low:.0f}"
-        )
-        return replace(leave_out(name, seen), ways=(dropped(name), cut))
+        seen = f"looks like an identifier: {distinct} of {rows} values are distinct"
+        example = f", such as {low:.0f}"
+        return replace(leave_out(name, seen), ways=(dropped(name), cut), example=example)
+    if not labelled and distinct > MANY_STATES and _NAME_OF_UNIT.fullmatch(name):
+        seen = f"has {distinct} numbers in {rows} rows, and its name suggests who was measured"
+        return replace(leave_out(name, seen, cut, refused=False), hint=True)
     different = _all_different(column) if labelled else []
     if different:
         return different[0]
@@ -392,7 +478,8 @@ def _why_a_quantity(column: Column, low: float) -> str:
 
 
 def _are_codes(name: str, distinct: int, rows: int) -> bool:
-    return _NAME_OF_CODE.fullmatch(name) is not None and rows >= _ROWS_A_CODE * distinct
+    named = _NAME_OF_CODE.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
+    return named is not None and rows >= _ROWS_A_CODE * distinct
 
 
 def _are_years(column: Column, low: float, high: float) -> bool:
@@ -471,10 +558,88 @@ def _many_states(column: Column) -> list[Objection]:
     return [found]
 
 
-def _has_decimal_commas(labels: Sequence[str]) -> bool:
-    """Whether every label, of several, is a number, some with a comma before the fraction."""
-    numbers = len(labels) > 2 and all(_DECIMAL_COMMA.fullmatch(label) for label in labels)
-    return numbers and any("," in label for label in labels)
+def _written_numbers(
+    name: str, labels: Sequence[str], decimal: str, signs: frozenset[str], most: bool
+) -> Objection | None:
+    """Say that labels are numbers that are written with commas, %, a currency or thousands."""
+    digits = bare_digits(labels)
+    if digits is None or len(labels) <= 2:
+        return None
+    means = commas_mean(digits) if decimal == "." else None
+    if means == "unclear" and len(signs) == 1:
+        means = "fraction" if "," in signs else "thousands"
+    commas = [label for label in labels if "," in label]
+    cut = Way("discretize", f"{name}=mdl", "to treat it as a quantity")
+    others = (Way("categorical", [name], "if they are labels"), dropped(name))
+    if means == "fraction":
+        way = Way("decimal", ",", "to read them as numbers")
+        seen = (
+            f"looks like numbers with decimal commas ({min(commas)}), which are treated as labels"
+        )
+        ways = (way, *(others if most else ()))
+        return Objection(name, seen, ways, (Way("decimal", ","),), refused=most)
+    if means == "unclear":
+        seen = "holds numbers with commas, before thousands or before fractions"
+        ways = (
+            replace(cut, effect="if they separate thousands"),
+            Way("decimal", ",", "if fractions follow them"),
+            *others,
+        )
+        many, example = most or len(labels) > MANY_STATES, f", such as {min(commas)}"
+        return Objection(name, seen, ways, refused=many, example=example)
+    numbers = amounts_in(labels, decimal)
+    if numbers is None:
+        return None
+    whole = bool((numbers == np.floor(numbers)).all())
+    if not most and len(labels) <= (MANY_STATES if whole else FEW_STATES):
+        return None
+    seen = f"holds {len(labels)} amounts written as text"
+    advice, example = (replace(cut, effect=""),), f", such as {min(labels)}"
+    return Objection(name, seen, (cut, *others), advice, refused=most, example=example)
+
+
+def commas_mean(digits: Sequence[str]) -> Literal["thousands", "fraction", "unclear"] | None:
+    """Say what the commas in numbers stand before, by all numbers of a column.
+
+    ``1,234`` may be either. A second comma, or a point, says thousands; another number of digits
+    after it, or a zero before it, a fraction. Where numbers below 1000 have no comma, as thousands
+    are written, and others end in 0, which fractions without it would not, it is thousands.
+
+    >>> commas_mean(["1,234", "12,500", "750"]), commas_mean(["1,5", "2"]), commas_mean(["1,234"])
+    ('thousands', 'fraction', 'unclear')
+    """
+    commas = [text for text in digits if "," in text]
+    others = [text for text in digits if "," not in text]
+    if not commas:
+        return None
+    grouped = all(map(_GROUPED.fullmatch, commas))
+    if not all(map(_DECIMAL_COMMA.fullmatch, digits)):
+        return "thousands" if grouped else None
+    if not grouped:
+        return "fraction"
+    small = bool(others) and all(len(text.lstrip("+-")) < 4 for text in others)
+    return "thousands" if small and any(text[-1] == "0" for text in commas) else "unclear"
+
+
+def decimal_signs(columns: Sequence[Column]) -> frozenset[str]:
+    """Return what stands before fractions in those columns of text where it is clear."""
+    found = set[str]()
+    for column in columns:
+        if column.raw.declared or isinstance(column.raw.values, np.ndarray):
+            continue
+        if column.numbers is not None:
+            found |= {"."} if any("." in label for label in column.raw.values) else set()
+        elif (digits := bare_digits(column.raw.values)) and commas_mean(digits) == "fraction":
+            found.add(",")
+    return frozenset(found)
+
+
+def asked_about(found: Sequence[Objection]) -> list[str]:
+    """Return the columns whose commas have two meanings, which nothing is recommended for."""
+    return [
+        one.column for one in found
+        if one.refused and not one.advice and any(way.setting == "decimal" for way in one.ways)
+    ]  # fmt: skip
 
 
 def _words_among_numbers(column: Column, decimal: str) -> list[str]:

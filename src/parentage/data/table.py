@@ -457,7 +457,7 @@ class Table:
             return
         first = self.names[int(np.flatnonzero(self.missing_cells)[0])]
         total = int(self.missing_cells.sum())
-        cells = "a cell is missing" if total == 1 else f"{total} cells are missing"
+        cells = "a value is missing" if total == 1 else f"{total} values are missing"
         raise TableError(
             f"{purpose} needs complete data, and {cells}, first in column {first!r}",
             *(ways or (Way("missing", "drop"), Way("missing", "state"))),
@@ -551,7 +551,7 @@ class Table:
     def __repr__(self) -> str:
         low, high = self.cardinalities.min(initial=MAX_STATES), self.cardinalities.max(initial=0)
         spread = f"{high}" if low >= high else f"{low}–{high}"
-        holes = f", {int(self.missing_cells.sum())} cells missing" if self.has_holes else ""
+        holes = f", {int(self.missing_cells.sum())} missing values" if self.has_holes else ""
         return (
             f"Table: {self.n_rows} rows, {self.n_variables} variables, {spread} states each{holes}"
         )

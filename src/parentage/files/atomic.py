@@ -83,7 +83,7 @@ def _is_special(target: Path) -> bool:
     """Tell whether the target exists and is not a regular file; refuse what cannot be one."""
     try:
         if target.is_dir():
-            raise InputError(f"{str(target)!r} is a directory; give a file name")
+            raise InputError(f"{str(target)!r} is a folder; give a file name")
         if not target.parent.is_dir():
             raise InputError(
                 f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}"

@@ -57,7 +57,7 @@ def decoded(
     for name in content if closed else ():
         if name not in hints:
             hint = did_you_mean(str(name), list(hints))
-            raise DecodingError(f"{path or 'it'} has no {name!r}; {hint}")
+            raise DecodingError(f"{path or 'the file'} has no {name!r}; {hint}")
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]  # a dataclass
         inside = f"{path}.{field.name}" if path else field.name
         if field.name in content:
@@ -140,4 +140,4 @@ def _wrong(path: str, content: object, needed: str) -> DecodingError:
     shown = repr(content)
     if len(shown) > LONG:
         shown = f"{shown[:LONG]}…"
-    return DecodingError(f"{path or 'it'} must be {needed}, not {shown}")
+    return DecodingError(f"{path or 'the content'} must be {needed}, not {shown}")

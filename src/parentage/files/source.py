@@ -148,7 +148,7 @@ def _content_of(path: Path, *, leave: bool) -> bytes | Path:
     except FileNotFoundError:
         raise InputError(f"no file {str(path)!r}{_nearest(path)}") from None
     except IsADirectoryError:
-        raise InputError(f"{str(path)!r} is a directory; name a file in it") from None
+        raise InputError(f"{str(path)!r} is a folder; name a file in it") from None
     except (OSError, ValueError) as error:  # ValueError: a null character in the name
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read {str(path)!r}: {reason}") from None
@@ -266,8 +266,8 @@ def unpacked(name: str, data: bytes) -> tuple[str, bytes]:
                 size += len(piece)
                 if size > most:
                     raise InputError(
-                        f"{name} holds more than {most >> 20} MB in {len(data):,} bytes ({kind}); "
-                        "if it is what you expect, unpack it first"
+                        f"{name} unpacks {len(data):,} bytes ({kind}) to more than "
+                        f"{most >> 20} MB; if you expect that, unpack it first"
                     )
     except (
         OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile, NotImplementedError

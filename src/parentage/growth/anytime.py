@@ -577,25 +577,21 @@ class Ranking:
 
     def space(self) -> OrderSpace:
         """Return all families there are now."""
-        from parentage.kernels.growth import Laid, lay_out
+        from parentage.kernels.growth import lay_out
 
         growth, known = self.growth, len(self._rows)
         child, size = growth.children[known:], growth.sizes[known:]
         new = known + np.lexsort((size, -growth.scores[known:], child))
         new_offsets = offsets_of(np.bincount(child, minlength=growth.n))
         width = max(1, int(growth.sizes.max(initial=0)))
-        laid = Laid(
-            np.empty(growth.n_sets, np.int64),
-            np.empty((growth.n_sets, width), np.uint16),
-            np.empty(growth.n_sets),
-            self._reach,
-        )
+        rows = np.empty(growth.n_sets, np.int64)
+        sets, cost = np.empty((growth.n_sets, width), np.uint16), np.empty(growth.n_sets)
         lay_out(
             self._rows, self._offsets, new, new_offsets, growth.store,
-            growth.score.scale, TUNING.cost_per_parent, laid,
+            growth.score.scale, TUNING.cost_per_parent, (rows, sets, cost, self._reach),
         )  # fmt: skip
-        self._rows, self._offsets = laid.rows, self._offsets + new_offsets
-        arrays = self._offsets, laid.sets, laid.cost, self._reach, laid.rows
+        self._rows, self._offsets = rows, self._offsets + new_offsets
+        arrays = self._offsets, sets, cost, self._reach, rows
         if any(growth.score.required):
             return OrderSpace.requiring(*arrays, growth.score.required)
         return OrderSpace(*arrays)

@@ -38,14 +38,15 @@ from parentage.growth.score import (
 from parentage.growth.tuning import TUNING, of_counting
 from parentage.scoring.search.state import Kept
 from parentage.work.checkpoint import SavedState
-from parentage.work.executor import LeftError, leave, nothing
+from parentage.work.executor import leave, nothing
+from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints, Words
-    from parentage.growth.score import SweepKey
-    from parentage.kernels.growth import Store, Tasks
+    from parentage.growth.score import Sweep
+    from parentage.kernels.growth import Store
     from parentage.scoring.candidates import Searched
     from parentage.scoring.encoding import Encoding
     from parentage.scoring.search.state import Outcome
@@ -276,7 +277,7 @@ class Growth:
                     continue
                 sweeps = [self.score.sweeps_of(family) for family in some]
                 self._sweeps.hold((sweep for pair in sweeps for sweep in pair), look)
-            except LeftError:
+            except StoppedError:
                 for family in tasks[first : first + TUNING.sets_at_once]:
                     self._done.pop(self._key(family), None)
                 break
@@ -452,13 +453,14 @@ class Growth:
         return int((self._keys[0][child] + sum(own[p] for p in parents)) % (1 << 64))
 
     def _tasks(
-        self, families: Sequence[Family], sweeps: Sequence[tuple[SweepKey, SweepKey]]
-    ) -> Tasks:
-        """Return the families as tasks; a sweep that is not held has row 0, and is not used."""
-        from parentage.kernels.growth import Tasks
+        self, families: Sequence[Family], sweeps: Sequence[tuple[Sweep, Sweep]]
+    ) -> tuple[Ints, npt.NDArray[np.uint16], Ints, Ints]:
+        """Return the families as tasks of kernels, the rows of their sweeps last.
 
+        A sweep that is not held has row 0, and is not used.
+        """
         row = self._sweeps.row
-        return Tasks(
+        return (
             np.array([x for x, _ in families], np.int64),
             self._rows_of(families),
             np.array([row[without] for without, _ in sweeps], np.int64),

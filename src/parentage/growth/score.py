@@ -4,10 +4,10 @@ A part of :mod:`parentage.growth.growth`. With y a further parent of X besides �
 
     s(X, Π ∪ y) = along(y) − without(y) − unit·(r − 1)·q − constant + log odds of the arcs,
 
-where *along* and *without* are vectors of two sweeps that the measure counts
-(:class:`parentage.scoring.measures.measure.FamilyTerms`). For a penalised likelihood they are G of
-Π ∪ X and of Π; for a score by sums its value of Π ∪ X and what parents Π subtract, and parameters
-have no price; with missing values *along* is the likelihood itself and *without* is 0.
+where *along* and *without* are vectors of two sweeps that the measure counts (its
+``family_terms``). For a penalised likelihood they are G of Π ∪ X and of Π; for a score by sums its
+value of Π ∪ X and what parents Π subtract, and parameters have no price; with missing values
+*along* is the likelihood itself and *without* is 0.
 
 A child with required parents has them in every set: its families are those of its own plan, within
 the *context* of those parents, on the grid of that plan, and are held without them. So every score
@@ -19,13 +19,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.growth.tuning import TUNING
-from parentage.work.executor import LeftError, in_order, nothing
+from parentage.work.executor import in_order, nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,6 +39,9 @@ if TYPE_CHECKING:
 
 Family = tuple[int, tuple[int, ...]]
 """A child and its parents, rising, as encoded variables; required parents are left out."""
+
+Sweep = tuple[int, tuple[int, ...]]
+"""The number of a counter, and the set, rising, that it counts with every variable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,13 +72,12 @@ class GrowthScore:
     scale: npt.NDArray[np.float64]
     """``[child]``: units in one nat."""
 
-    def sweeps_of(self, family: Family) -> tuple[SweepKey, SweepKey]:
+    def sweeps_of(self, family: Family) -> tuple[Sweep, Sweep]:
         """Return the sweeps *without* and *along* of a family."""
         child, parents = family
         if self.by_child:  # nothing is taken off, whatever the parents
-            return SweepKey(int(self.without[child]), ()), SweepKey(int(self.along[child]), parents)
-        others = joined(parents, child)
-        return SweepKey(int(self.without[child]), parents), SweepKey(int(self.along[child]), others)
+            return (int(self.without[child]), ()), (int(self.along[child]), parents)
+        return (int(self.without[child]), parents), (int(self.along[child]), joined(parents, child))
 
     def score_of(self, family: Family) -> int | None:
         """Return the score of one family with parents, bit for bit as enlarging would.
@@ -111,10 +113,11 @@ class GrowthScore:
             found.extend(vectors)
         return found
 
-    def count_alone(self, sweep: SweepKey) -> int:
+    def count_alone(self, sweep: Sweep) -> int:
         """Count one set by itself: what its vector has at its members, of which there are some."""
-        plan, kind = self.counters[sweep.counter]
-        one = self._in_plan(plan)[np.array([sweep.members], np.int64)]
+        counter, members = sweep
+        plan, kind = self.counters[counter]
+        one = self._in_plan(plan)[np.array([members], np.int64)]
         return self.measures[plan].count_alone(kind, one)
 
     def _in_plan(self, plan: int) -> npt.NDArray[np.uint16]:
@@ -164,15 +167,17 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
     kinds: list[int] = []
     for number, (plan, numbers) in enumerate(zip(plans, own, strict=True)):
         children, grid, context = children_of(plan, numbers), plan.encoded.grid, list(plan.context)
-        terms = plan.measure.family_terms(np.flatnonzero(plan.most >= 0))
-        without[children] = terms.without + sum(kinds)
-        along[children] = terms.along + sum(kinds)
-        kinds.append(terms.sweeps)
+        own_without, own_along, empty, constant = plan.measure.family_terms(
+            np.flatnonzero(plan.most >= 0)
+        )
+        without[children] = own_without + sum(kinds)
+        along[children] = own_along + sum(kinds)
+        kinds.append(plan.measure.kinds_of_sweeps)
         growing.residual[number, numbers] = plan.h
         growing.plan[children] = number
         growing.unit[children], growing.cap[children] = grid.unit, max(1, grid.cap)
         growing.tolerance[children], scale[children] = grid.tolerance, grid.scale
-        growing.empty[children], growing.constant[children] = terms.empty, terms.constant
+        growing.empty[children], growing.constant[children] = empty, constant
         forbidden[np.ix_(children, place[context])] = True
         for child in children.tolist():
             required[child] = tuple(sorted(place[context].tolist()))
@@ -213,13 +218,6 @@ def children_of(plan: SearchPlan, own: Ints) -> Ints:
     return own[plan.most >= 0]
 
 
-class SweepKey(NamedTuple):
-    """A set, rising, and the number of the counter that counts it with every variable."""
-
-    counter: int
-    members: tuple[int, ...]
-
-
 class Sweeps:
     """The vectors: ``vectors[row[sweep], y]`` is F(S ∪ y), in fixed point."""
 
@@ -229,23 +227,23 @@ class Sweeps:
         self._capacity = max(TUNING.fewest_sweeps, memory // (8 * n))
         self.vectors: Ints = np.empty((min(self._capacity, 2 * TUNING.fewest_sweeps), n), np.int64)
         (self.vectors[0],) = score.count(0, [()])
-        self.row: dict[SweepKey, int] = {SweepKey(0, ()): 0}
+        self.row: dict[Sweep, int] = {(0, ()): 0}
         self.counted = 0
-        self._named: set[SweepKey] = set()  # held, but their vectors are not there
+        self._named: set[Sweep] = set()  # held, but their vectors are not there
 
-    def take_up(self, held: Sequence[SweepKey], counted: int) -> None:
+    def take_up(self, held: Sequence[Sweep], counted: int) -> None:
         """Hold what was held before; the vectors are counted when needed, and not as new ones."""
         self.row = {sweep: at for at, sweep in enumerate(held[-self._capacity :])}
         rows = max(len(self.vectors), len(self.row))
         self.vectors = np.empty((rows, self.vectors.shape[1]), np.int64)
         self.counted, self._named = counted, set(self.row)
 
-    def hold(self, sweeps: Iterable[SweepKey], look: Poll = nothing) -> None:
+    def hold(self, sweeps: Iterable[Sweep], look: Poll = nothing) -> None:
         """Count the sweeps that are not held; let go of the oldest if there is no room.
 
         Raises
         ------
-        LeftError
+        StoppedError
             ``look`` ended the waiting for workers elsewhere; not all are held.
         """
         asked = dict.fromkeys(sweeps)
@@ -254,24 +252,20 @@ class Sweeps:
                 self.row[sweep] = self.row.pop(sweep)  # the youngest now
         new = sorted(
             (sweep for sweep in asked if sweep not in self.row or sweep in self._named),
-            key=lambda sweep: (sweep.counter, len(sweep.members), sweep.members),
+            key=lambda sweep: (sweep[0], len(sweep[1]), sweep[1]),
         )
         if not new:
             return
         step = TUNING.sweeps_per_chunk
         chunks = [new[first : first + step] for first in range(0, len(new), step)]
-        done = 0
         counted = in_order(count_sweeps, chunks, self.workers, (self.score,), "sweeps", look)
-        for found in counted:
-            for sweep, vector in zip(chunks[done], found, strict=True):
+        for chunk, found in zip(chunks, counted, strict=True):
+            for sweep, vector in zip(chunk, found, strict=True):
                 if sweep not in self.row:
                     self.row[sweep] = self._free_row()
                     self.counted += 1
                 self.vectors[self.row[sweep]] = vector
-            self._named.difference_update(chunks[done])
-            done += 1
-        if done < len(chunks):
-            raise LeftError
+            self._named.difference_update(chunk)
 
     def _free_row(self) -> int:
         held = len(self.row)
@@ -284,35 +278,35 @@ class Sweeps:
         return self.row.pop(next(iter(self.row)))
 
 
-def count_sweeps(score: GrowthScore, sweeps: Sequence[SweepKey]) -> list[Ints]:
+def count_sweeps(score: GrowthScore, sweeps: Sequence[Sweep]) -> list[Ints]:
     """Count sweeps of counters that rise, and of each in sizes that rise; in any worker."""
     found: list[Ints] = []
-    for number in sorted({sweep.counter for sweep in sweeps}):
-        own = [sweep.members for sweep in sweeps if sweep.counter == number]
+    for number in sorted({counter for counter, _ in sweeps}):
+        own = [members for counter, members in sweeps if counter == number]
         found.extend(score.count(number, own))
     return found
 
 
-def flat_sweeps(sweeps: Sequence[SweepKey]) -> tuple[Ints, npt.NDArray[np.int32]]:
+def flat_sweeps(sweeps: Sequence[Sweep]) -> tuple[Ints, npt.NDArray[np.int32]]:
     """Return how many members sweeps have, and counter and members, one after the other.
 
-    >>> flat_sweeps([SweepKey(0, ()), SweepKey(1, (0, 2))])
+    >>> flat_sweeps([(0, ()), (1, (0, 2))])
     (array([0, 2]), array([0, 1, 0, 2], dtype=int32))
     """
-    sizes = np.array([len(sweep.members) for sweep in sweeps], np.int64)
-    flat = chain.from_iterable((sweep.counter, *sweep.members) for sweep in sweeps)
+    sizes = np.array([len(members) for _, members in sweeps], np.int64)
+    flat = chain.from_iterable((counter, *members) for counter, members in sweeps)
     return sizes, np.fromiter(flat, np.int32, int(sizes.sum()) + len(sizes))
 
 
-def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[SweepKey]:
+def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[Sweep]:
     """Return what :func:`flat_sweeps` took apart.
 
-    >>> sweeps_of(*flat_sweeps([SweepKey(0, ()), SweepKey(1, (0, 2))]))
-    [SweepKey(counter=0, members=()), SweepKey(counter=1, members=(0, 2))]
+    >>> sweeps_of(*flat_sweeps([(0, ()), (1, (0, 2))]))
+    [(0, ()), (1, (0, 2))]
     """
     numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
     starts = [0, *ends][:-1]
     return [
-        SweepKey(numbers[start], tuple(numbers[start + 1 : end]))
+        (numbers[start], tuple(numbers[start + 1 : end]))
         for start, end in zip(starts, ends, strict=True)
     ]

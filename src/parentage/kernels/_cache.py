@@ -2,14 +2,16 @@
 
 Where it cannot be written (a read-only installation and home) or is damaged, kernels are compiled
 in memory, and one warning says so. Every entry names the source of all kernels and what it was
-compiled for (:class:`OwnedFiles`).
+compiled for (:func:`let_data_say_their_owner`).
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import hashlib
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +32,17 @@ _DAMAGED = (
     "a file in the cache of compiled kernels is damaged ({reason}); its kernel is compiled again"
 )
 
+_LOADED_ALONE = (0, 68)
+"""The Numba with which machine code is loaded without what only compiling needs.
+
+Numba imports and registers its implementations of all Python and NumPy functions, and SciPy's
+linear algebra, before it loads the first kernel, a quarter of a second; it does so again before it
+compiles one. Other versions, with which this was not tried, go their own way."""
+
 
 def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return what :func:`numba.njit` makes of a function, with a cache that may fail."""
-    import numba
-
+    numba = _import_numba()
     try:
         dispatcher = numba.njit(**options)(function)
     except RuntimeError as error:
@@ -44,10 +52,33 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
         options = {**options, "cache": False}
         dispatcher = numba.njit(**options)(function)
     if options.get("cache"):
-        dispatcher._cache._cache_file = OwnedFiles(dispatcher._cache._cache_file)
+        let_data_say_their_owner(dispatcher._cache._cache_file)
     dispatcher._cache = PatientCache(dispatcher._cache, function.__module__)
     dispatcher.compile = functools.partial(compiling.timed, dispatcher.compile)
     return dispatcher
+
+
+def _import_numba() -> Any:
+    """Import Numba without the collector of cycles, which would look at all of it several times.
+
+    It would import the package coverage, if installed, to serve a run of it; such a run imports
+    that package itself.
+    """
+    if "numba" not in sys.modules:
+        collects, absent = gc.isenabled(), "coverage" not in sys.modules
+        gc.disable()
+        if absent:
+            sys.modules["coverage"] = None  # type: ignore[assignment]  # so an import fails
+        try:
+            import numba
+        finally:
+            if absent:
+                del sys.modules["coverage"]
+            if collects:
+                gc.enable()
+    import numba
+
+    return numba
 
 
 def is_cached(function: Callable[..., Any]) -> bool:
@@ -91,8 +122,8 @@ def source_digest() -> str:
     return digest.hexdigest()
 
 
-class OwnedFiles:
-    """Numba's index and data files of one kernel, where data say what they were compiled from.
+def let_data_say_their_owner(files: Any) -> None:
+    """Let the data of one kernel say what they were compiled from.
 
     Numba looks for changes in a kernel's own file only, although the code of kernels that it calls
     is part of its machine code, and writes the index and the data without a lock: of two processes
@@ -100,30 +131,16 @@ class OwnedFiles:
     carry the digest of all kernels and their key (signature, processor, bytecode); data with
     another owner are not in the cache, and are overwritten by what is compiled instead.
 
-    Parameters
-    ----------
-    files
-        A :class:`numba.core.caching.IndexDataCacheFile`.
+    ``files`` is a :class:`numba.core.caching.IndexDataCacheFile`.
     """
+    save, load = files.save, files.load
 
-    def __init__(self, files: Any) -> None:
-        self._files = files
-        self._digest = source_digest()
+    def load_own(key: tuple[Any, ...]) -> Any:
+        found = load(key)
+        return found[2] if found is not None and found[:2] == (source_digest(), key) else None
 
-    def flush(self) -> None:
-        """Empty the index."""
-        self._files.flush()
-
-    def save(self, key: tuple[Any, ...], data: Any) -> None:
-        """Write the data of a key."""
-        self._files.save(key, (self._digest, key, data))
-
-    def load(self, key: tuple[Any, ...]) -> Any:
-        """Return the data of a key; None where there are none, or they belong to another."""
-        match self._files.load(key):
-            case (self._digest, owner, data) if owner == key:
-                return data
-        return None
+    files.save = lambda key, data: save(key, (source_digest(), key, data))
+    files.load = load_own
 
 
 class PatientCache:
@@ -144,9 +161,14 @@ class PatientCache:
             compiling.begins(cached=self._cache.cache_path is not None)
         return found
 
-    def _load(self, *args: Any) -> Any:
+    def _load(self, signature: Any, context: Any) -> Any:
         try:
-            return self._cache.load_overload(*args)
+            if _numba_version() != _LOADED_ALONE or not hasattr(self._cache, "_load_overload"):
+                return self._cache.load_overload(signature, context)
+            from numba.core.runtime.nrt import rtsys
+
+            rtsys.initialize(context)
+            return self._cache._load_overload(signature, context)
         except Exception as error:  # whatever unpickling makes of half a file
             _warn(_DAMAGED, _reason(error))
             self._try(self._cache.flush)
@@ -161,6 +183,13 @@ class PatientCache:
             action(*args)
         except Exception as error:  # a full disk, a folder that has gone
             _warn(_NOT_CACHED, _reason(error))
+
+
+@functools.cache
+def _numba_version() -> tuple[int, int]:
+    import numba
+
+    return tuple(numba.version_info.short)
 
 
 def _reason(error: Exception) -> str:

@@ -7,7 +7,7 @@ A kernel (:class:`Kernel`) is a Python function that Numba compiles when it is c
 kernels of a job takes half a minute, and even Numba's import a third of a second, so a small job
 runs without: a kernel that says how much ``work`` a call is runs as *plain* Python, or as the NumPy
 version beside it, as long as that is shorter than compiling it, or than loading it where the cache
-has it (:data:`plain`). Both do the same arithmetic on whole numbers, so results do not depend on it
+has it. Both do the same arithmetic on whole numbers, so results do not depend on it
 (``tests/test_plain.py``).
 
 The time that compiling takes goes to a clock of its own (:data:`parentage.work.stop.compiling`), so
@@ -24,8 +24,7 @@ import sys
 import threading
 import time
 import types
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from parentage.errors import InputError
 from parentage.kernels._cache import is_cached, make_dispatcher
@@ -39,39 +38,6 @@ JIT: dict[str, Any] = {"nogil": True, "cache": True, "boundscheck": False, "erro
 INLINE: dict[str, Any] = {**JIT, "inline": "always"}
 """For parts that are called in one place: compiled with their caller, once, not on their own."""
 
-
-@dataclass
-class Plain:
-    """How much work of this process is done in plain Python instead of compiled kernels.
-
-    All are CPU seconds: a busy machine must not make it compile.
-
-    Parameters
-    ----------
-    cached
-        Most, by all kernels that the cache has, before Numba is imported to load them.
-    load
-        Most, by one kernel that the cache has, once Numba is there.
-    missing
-        Most, where the kernel would have to be compiled.
-    spent
-        So far, by all kernels.
-    loadable
-        So far, by kernels that the cache has.
-    only
-        For tests: ``"plain"`` runs every kernel plainly that can, ``"compiled"`` none.
-    """
-
-    cached: float = TUNING.plain_cached
-    load: float = TUNING.plain_load
-    missing: float = TUNING.plain_missing
-    spent: float = 0.0
-    loadable: float = 0.0
-    only: Literal["plain", "compiled"] | None = None
-
-
-plain = Plain()
-"""The plain work of this process."""
 
 _linking = threading.RLock()
 
@@ -95,6 +61,15 @@ class Kernel:
         Builds what Numba compiles a call to, for an instruction or a :func:`hook`; None: Numba
         compiles the function.
     """
+
+    only: ClassVar[Literal["plain", "compiled"] | None] = None
+    """For tests and for compiling ahead: every kernel runs plainly that can, or none does."""
+
+    plain: ClassVar[float] = 0.0
+    """CPU seconds of plain work of this process: a busy machine must not make it compile."""
+
+    loadable: ClassVar[float] = 0.0
+    """Those of kernels that the cache has."""
 
     __name__: str
 
@@ -143,22 +118,31 @@ class Kernel:
 
     def _is_short(self, args: tuple[Any, ...]) -> bool:
         """Whether plain Python takes less time than loading or compiling the kernel would."""
-        if plain.only is not None:
-            return plain.only == "plain"
+        if Kernel.only is not None:
+            return Kernel.only == "plain"
         if self._dispatcher is not None and self._dispatcher.overloads:
             return False
         seconds = 1e-6 * self.work(*args)  # type: ignore[misc]  # there is one
         if not is_cached(self.py_func):
-            return plain.spent + seconds <= plain.missing
+            return Kernel.plain + seconds <= TUNING.plain_missing
         if "numba" in sys.modules:
-            return self._spent + seconds <= plain.load
-        return plain.loadable + seconds <= plain.cached
+            return self._spent + seconds <= TUNING.plain_load
+        return Kernel.loadable + seconds <= TUNING.plain_cached
+
+    @classmethod
+    def expect(cls, seconds: float) -> None:
+        """Have missing kernels compiled at once if work that comes is too much to be done plainly.
+
+        Otherwise a part of it would be, and a time limit counts that; it does not count compiling.
+        """
+        if cls.plain + seconds > TUNING.plain_missing:
+            cls.plain = max(cls.plain, TUNING.plain_missing)
 
     def _add(self, seconds: float) -> None:
         """Book plain work."""
         self._spent += seconds
-        plain.spent += seconds
-        plain.loadable += seconds if is_cached(self.py_func) else 0.0
+        Kernel.plain += seconds
+        Kernel.loadable += seconds if is_cached(self.py_func) else 0.0
 
     @property
     def interpreted(self) -> Callable[..., Any]:

@@ -6,30 +6,9 @@ make a choice is to set bits.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
-
-
-class Choices(NamedTuple):
-    """States of components of missing cells, by case.
-
-    Parameters
-    ----------
-    start
-        ``int64[case + 1]``: where the choices of a case begin.
-    share
-        ``float64[choice]``: posterior, falling within a case.
-    words
-        ``uint64[word, choice]``: the bits to set.
-    """
-
-    start: npt.NDArray[np.int64]
-    share: npt.NDArray[np.float64]
-    words: npt.NDArray[np.uint64]
 
 
 @njit(**JIT)
@@ -43,12 +22,18 @@ def apportion(shares, units):
         total += shares[i]
     exact = shares / total * units
     down = np.floor(exact).astype(np.int64)
-    left = units - down.sum()
+    left = units
+    for i in range(len(down)):
+        left -= down[i]
     order = np.argsort(down - exact, kind="mergesort")
     for i in range(left):
         down[order[i]] += 1
     for _ in range(left, 0):  # a rounding error may make it one too many
-        down[np.argmax(down)] -= 1
+        largest = 0
+        for i in range(1, len(down)):
+            if down[i] > down[largest]:
+                largest = i
+        down[largest] -= 1
     return down
 
 
@@ -58,12 +43,16 @@ def multiply(words, shares, choices, case, least):
 
     What has less than ``least`` is left out, but never all.
     """
-    begin, end = choices.start[case], choices.start[case + 1]
-    bar = min(least, shares.max() * choices.share[begin])
+    start, likely, bits = choices
+    begin, end = start[case], start[case + 1]
+    largest = shares[0]
+    for i in range(1, len(shares)):
+        largest = max(largest, shares[i])
+    bar = min(least, largest * likely[begin])
     n = 0
     for i in range(len(shares)):
         for c in range(begin, end):
-            if shares[i] * choices.share[c] < bar:
+            if shares[i] * likely[c] < bar:
                 break
             n += 1
     n_words = len(words)
@@ -72,11 +61,11 @@ def multiply(words, shares, choices, case, least):
     n = 0
     for i in range(len(shares)):
         for c in range(begin, end):
-            product = shares[i] * choices.share[c]
+            product = shares[i] * likely[c]
             if product < bar:
                 break
             for w in range(n_words):
-                more[w, n] = words[w, i] | choices.words[w, c]
+                more[w, n] = words[w, i] | bits[w, c]
             share[n] = product
             n += 1
     return more, share
@@ -95,7 +84,9 @@ def complete_rows(words, units, first, case, choices, least):
     first, case
         ``int64[row + 1]``, ``int64[…]``: the cases of row i are ``case[first[i]:first[i + 1]]``.
     choices
-        The choices of the cases.
+        States of components of missing cells, by case: where those of a case begin, ``int64[case +
+        1]``; their posterior, falling within a case, ``float64[choice]``; the bits to set,
+        ``uint64[word, choice]``.
     least
         Completions with less than this part of a unit are left out.
     """

@@ -43,7 +43,7 @@ Arrays that come from outside
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
-behind it, :class:`Cells` of stem + one and :class:`Sweep` over the pairs for large groups,
+behind it, :class:`Cells` of stem + one and the sums of a sweep over the pairs for large groups,
 :class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the
 top.
 
@@ -84,30 +84,6 @@ from parentage.kernels.packing import (
 
 LANES = 8  # columns are swept in whole blocks of this many
 GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
-
-
-class Block(NamedTuple):
-    """The sets to count; G and, unless it is empty, excess are filled."""
-
-    members: npt.NDArray[np.uint16]
-    row: npt.NDArray[np.int32]
-    """``[set]``: which f."""
-    G: npt.NDArray[np.int64]
-    """``[set]``: Σ f."""
-    excess: npt.NDArray[np.int64]
-
-
-class Sweep(NamedTuple):
-    """What a sweep over columns (or positions) adds up."""
-
-    sums: npt.NDArray[np.int64]
-    """``[column]``: Σ f."""
-    counts: npt.NDArray[np.uint64]
-    """``[column]``: scratch."""
-    left: npt.NDArray[np.uint64]
-    """``[column]``: scratch."""
-    extra: npt.NDArray[np.uint64]
-    """``[column]``: Σ (rows − 1) where there are rows; empty if it is not asked for."""
 
 
 class Cells(NamedTuple):
@@ -218,9 +194,10 @@ def whole_lanes(n_columns):
 
 @njit(**JIT)
 def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
-    """Set ``sweep.sums[c]`` to Σ f(rows with state v of q in column c) over cells and v.
+    """Set ``sums[c]`` of a sweep to Σ f(rows with state v of q in column c) over cells and v.
 
-    ``f`` is one row; ``sweep.extra[c]``, if it has room, becomes Σ (rows − 1) over the same.
+    ``f`` is one row; ``extra[c]``, if it has room, becomes Σ (rows − 1) over the same. The arrays
+    between them in ``sweep`` are scratch.
     """
     bits, _, _, stride = matrix
     cell_word, cell_mask, cell_shift, cell_start, total = cells
@@ -356,7 +333,7 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, agree
     """Fill the sets ``i … last − 1``, which share all but their last two members, by sweeps."""
     members, row, G, excess = block
     column, position = columns.first, columns.position
-    sums, extra, one_start = sweep.sums, sweep.extra, agreements.one_start
+    (sums, counts, _, extra), one_start = sweep, agreements.one_start
     s = members.shape[1]
     any_small = one_start[len(one_start) - 1] > 0
     occupied = len(excess) > 0
@@ -377,7 +354,7 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, agree
                 excess[k] = e
         if any_small:
             p0, p1 = position[members[i, s - 1]], position[members[end - 1, s - 1]] + 1
-            sum_over_agreements(position[q], p0, p1, row[i], agreements, sums, sweep.counts, extra)
+            sum_over_agreements(position[q], p0, p1, row[i], agreements, sums, counts, extra)
             for k in range(i, end):
                 G[k] += sums[position[members[k, s - 1]]]
             if occupied:
@@ -395,7 +372,7 @@ def count_behind_stem(
     The bit matrix has ``n_large`` groups, ``breadth`` variables are behind the stem. Returns the
     cells, which may have got more room.
     """
-    members = block.members
+    members = block[0]
     column, position = columns.first, columns.position
     s = members.shape[1]
     while i < last:
@@ -417,17 +394,18 @@ def count_behind_stem(
 
 def short_count(block, first_rows, first_starts, arity, offset, codes, row_bits, repeats, f):
     """Return about how many microseconds the plain :func:`count_sets` takes."""
-    return math.inf if codes.shape[1] == 0 else len(block.members) * (10 + 0.01 * len(first_rows))
+    return math.inf if codes.shape[1] == 0 else len(block[0]) * (10 + 0.01 * len(first_rows))
 
 
 @njit(work=short_count, **JIT)
 def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, repeats, f):
-    """Fill ``G`` and, if it has room, ``excess`` of every set of a :class:`Block`.
+    """Fill ``G`` and, if it has room, ``excess`` of every set of a block.
 
     Parameters
     ----------
     block
-        Members rise within a set, two or more of them; sets are in lexicographic order.
+        The sets: ``members[set, member]``, rising within a set, two or more of them, in
+        lexicographic order; ``row[set]``, which f; ``G[set]`` and ``excess[set]``.
     first_rows, first_starts
         ``uint32``: the partition to start from, normally all rows in one group.
     arity, offset
@@ -440,7 +418,7 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     f
         ``int64[row, count]``.
     """
-    members = block.members
+    members, _, _, excess = block
     n_sets, s = members.shape
     stem = max(s - 3, 0)
     n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
@@ -462,11 +440,11 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     cells = room_for_cells(most_words, most_groups)
     agreements = room_for_agreements(f, total, row_bits.shape[1])
     small = agreements.weight.shape[1] - 1
-    sweep = Sweep(
+    sweep = (
         np.empty(width, np.int64),
         np.empty(width, np.uint64),
         np.empty(width, np.uint64),
-        np.empty(width if len(block.excess) > 0 else 0, np.uint64),
+        np.empty(width if len(excess) > 0 else 0, np.uint64),
     )
     depth = np.int64(0)
     i = np.int64(0)
@@ -510,8 +488,9 @@ def _count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits,
     groups = np.repeat(np.arange(len(first_starts) - 1), np.diff(first_starts.astype(np.int64)))
     labels, path = [groups], []
     counts, most = [len(first_starts) - 1], 2 * len(first_rows) or math.inf
-    row, G, excess = block.row.tolist(), block.G, block.excess
-    for i, members in enumerate(block.members.tolist()):
+    sets, row, G, excess = block
+    row = row.tolist()
+    for i, members in enumerate(sets.tolist()):
         y = members.pop()
         if members != path:
             shared = 0

@@ -2,7 +2,8 @@
 
 The support of the solution, ``K`` sets with positive value, is given by ``child[K]``,
 ``value[K]`` and CSR parents ``starts[K + 1]``, ``parents``; ``users_at[n + 1]``, ``users`` list
-for every variable the sets it is a parent in. A cut is a cluster of variables and a number k
+for every variable the sets it is a parent in, and the sets of variable ``v`` itself are
+``own_at[v] … own_at[v + 1] − 1``. A cut is a cluster of variables and a number k
 (:mod:`parentage.optimise.cuts`); it is violated when
 
     f(C) = sum of value over the sets of members of C with fewer than k parents in C  <  k.
@@ -16,7 +17,7 @@ of entries is returned, and by how much the right side falls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -26,33 +27,14 @@ from parentage.kernels.regions import overwrite
 if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
 
+    SupportArrays = tuple[Ints, Floats, Ints, Ints, Ints, Ints, Ints]
+    """``child``, ``value``, ``starts``, ``parents``, ``users_at``, ``users``, ``own_at``."""
 
-class SupportArrays(NamedTuple):
-    """The support, see the module's first lines."""
-
-    child: Ints
-    value: Floats
-    starts: Ints
-    parents: Ints
-    users_at: Ints
-    users: Ints
-    own_at: Ints
-    """``[n + 1]``: the sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``."""
-
-
-class ClusterSums(NamedTuple):
-    """What a walk knows of its cluster."""
-
-    inside: Flags
-    """``[n]``."""
-    common: Ints
-    """``[K]``: parents inside the cluster."""
-    loss: Floats
-    """``[n]``: value of the sets of v that count towards f if v is a member."""
-    gain: Floats
-    """``[n]``: value of the members' sets that stop counting when v enters."""
-    regain: Floats
-    """``[n]``: value of the members' sets that count again when v leaves."""
+    ClusterSums = tuple[Flags, Ints, Floats, Floats, Floats]
+    """What a walk knows of its cluster: ``inside[n]``; ``common[K]``, parents inside it; ``[n]``
+    each ``loss``, value of the sets of v that count towards f if v is a member, ``gain``, of the
+    members' sets that stop counting when v enters, and ``regain``, of those that count again when
+    it leaves."""
 
 
 @njit(**JIT)
@@ -107,7 +89,7 @@ def walk_clusters(
     better cluster. The sets of variable ``v`` are ``own_at[v] … own_at[v + 1] − 1``.
     Returns clusters ``bool[c, n]`` with f below k by ``least`` and their f, each cluster once.
     """
-    child, value, own_at = support.child, support.value, support.own_at
+    child, value, _, _, _, _, own_at = support
     n = own_at.shape[0] - 1
     found = np.zeros((tails.shape[0], n), np.bool_)
     values = np.empty(tails.shape[0])
@@ -115,7 +97,7 @@ def walk_clusters(
     inside, best = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     common = np.empty(child.shape[0], np.int64)
     loss, gain, regain = np.empty(n), np.empty(n), np.empty(n)
-    sums = ClusterSums(inside, common, loss, gain, regain)
+    sums = (inside, common, loss, gain, regain)
     whole = np.zeros(n)
     for s in range(child.shape[0]):
         whole[child[s]] += value[s]
@@ -303,7 +285,10 @@ def table_row(members, reach, table, offsets, starts, parents, removed, columns,
             tally[coefficient] += 1
             columns[count], values[count] = i, coefficient
             count += 1
-        usual = np.argmax(tally)
+        usual = 0
+        for coefficient in range(1, most + 1):  # the first of the most frequent
+            if tally[coefficient] > tally[usual]:
+                usual = coefficient
         shift += usual
         count = keep_unusual(float(usual), begin, count, columns, values)
     return count, shift

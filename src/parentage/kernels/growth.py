@@ -42,19 +42,6 @@ class Store(NamedTuple):
     """``[a power of two]``: a family, or −1."""
 
 
-class Laid(NamedTuple):
-    """Families as an order search needs them: by child, the best first."""
-
-    rows: npt.NDArray[np.int64]
-    """``[place]``: the family."""
-    sets: npt.NDArray[np.uint16]
-    """``[place, most parents]``, padded with n."""
-    cost: npt.NDArray[np.float64]
-    """``[place]``: how far it is below the best family of its child, in nats."""
-    reach: npt.NDArray[np.uint64]
-    """``[child, W]``: the bits of all parents in its families."""
-
-
 class GrowthTerms(NamedTuple):
     """What scoring needs to know of the data, in fixed point."""
 
@@ -86,19 +73,6 @@ class GrowthTerms(NamedTuple):
     """``[child]``: what ``without`` has for the empty set."""
     constant: npt.NDArray[np.int64]
     """``[child]``: taken off every score."""
-
-
-class Tasks(NamedTuple):
-    """Parent sets to enlarge, and where the vectors of their sweeps are."""
-
-    child: npt.NDArray[np.int64]
-    """``[task]``."""
-    parents: npt.NDArray[np.uint16]
-    """``[task, most parents]``, rising, padded with n."""
-    without: npt.NDArray[np.int64]
-    """``[task]``: row of the vector without X."""
-    along: npt.NDArray[np.int64]
-    """``[task]``: row of the vector with X."""
 
 
 @njit(**JIT)
@@ -152,17 +126,21 @@ def odds_of(child, parents, growing):
     return total
 
 
-@njit(work=lambda tasks, *args: 2 * len(tasks.child) * len(args[1].arity), **JIT)
+@njit(work=lambda tasks, *args: 2 * len(tasks[0]) * len(args[1].arity), **JIT)
 def can_pay(tasks, vectors, growing, answer):
     """Say per task whether any y can pay (Theorem 1⁺), from the vector of Π alone, which is of G.
 
     Y pays for no superset of Π ∪ Y either if min{N·H(X|Π) − h_X, N·H(Y|Π) − h_Y} is at most what
     Y adds to the penalty; where that holds for every Y, Π ∪ X need not be counted. A prior adds to
     the gain of Π ∪ Y what it says of that arc.
+
+    ``tasks`` are parent sets to enlarge: their ``child[task]``, their ``parents[task, most]``,
+    rising and padded with n, and the rows of their vectors without X and with X.
     """
+    child, sets, rows, _ = tasks
     n, soft = len(growing.arity), len(growing.odds) > 0
-    for t in range(len(tasks.child)):
-        x, parents, v = tasks.child[t], tasks.parents[t], vectors[tasks.without[t]]
+    for t in range(len(child)):
+        x, parents, v = child[t], sets[t], vectors[rows[t]]
         own = growing.empty[x] if parents[0] >= n else v[parents[0]]
         penalty = growing.unit[x] * parameters(x, parents, growing)
         residual, tolerance = growing.residual[growing.plan[x]], growing.tolerance[x]
@@ -178,18 +156,20 @@ def can_pay(tasks, vectors, growing, answer):
                 break
 
 
-@njit(wraps=True, work=lambda tasks, *args: 9 * len(tasks.child) * len(args[1].arity), **JIT)
+@njit(wraps=True, work=lambda tasks, *args: 9 * len(tasks[0]) * len(args[1].arity), **JIT)
 def enlarge(tasks, vectors, growing, most, store, n_stored):
     """Score Π ∪ y of every task and every y; keep the best ``most`` per task that pay.
 
     A family is kept if it beats Π and every known family with one parent less. Returns how many
-    families there are then; the store must have room for ``most`` more per task.
+    families there are then; the store must have room for ``most`` more per task. ``tasks`` are
+    those of :func:`can_pay`.
     """
+    child, sets, rows, rows_along = tasks
     n, soft = len(growing.arity), len(growing.odds) > 0
     where, gain = np.empty(n, np.int64), np.empty(n, np.int64)
-    for t in range(len(tasks.child)):
-        x, parents = tasks.child[t], tasks.parents[t]
-        without, along = vectors[tasks.without[t]], vectors[tasks.along[t]]
+    for t in range(len(child)):
+        x, parents = child[t], sets[t]
+        without, along = vectors[rows[t]], vectors[rows_along[t]]
         own = growing.empty[x] if parents[0] >= n else without[parents[0]]
         unit, cap, tolerance = growing.unit[x], growing.cap[x], growing.tolerance[x]
         free = parameters(x, parents, growing)
@@ -258,10 +238,13 @@ def precedes(i, j, store):
 def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
     """Merge ``new`` families into those that are ``ranked``, both by child and best first.
 
-    Fills ``laid``; ``scale[child]`` units are one nat, and a family costs ``per_parent`` more for
-    every parent it has.
+    ``scale[child]`` units are one nat, and a family costs ``per_parent`` more for every parent it
+    has. Fills ``laid``, what an order search needs of them: ``rows[place]``, the family;
+    ``sets[place, most parents]``, padded with n; ``cost[place]``, how far it is below the best
+    family of its child, in nats; ``reach[child, W]``, the bits of all parents in its families.
     """
-    n, width, at = len(offsets) - 1, laid.sets.shape[1], 0
+    rows, sets, cost, reach = laid
+    n, width, at = len(offsets) - 1, sets.shape[1], 0
     for v in range(n):
         i, j = offsets[v], new_offsets[v]
         best = np.int64(0)
@@ -272,15 +255,15 @@ def lay_out(ranked, offsets, new, new_offsets, store, scale, per_parent, laid):
             row = ranked[i] if old else new[j]
             if at == offsets[v] + new_offsets[v]:
                 best = store.score[row]
-            laid.rows[at] = row
-            laid.cost[at] = (best - store.score[row]) / scale[v] + per_parent * store.size[row]
+            rows[at] = row
+            cost[at] = (best - store.score[row]) / scale[v] + per_parent * store.size[row]
             for k in range(width):
-                laid.sets[at, k] = store.parents[row, k]
+                sets[at, k] = store.parents[row, k]
             if old:
                 i += 1
             else:
                 j += 1
                 for k in range(store.size[row]):
                     p = store.parents[row, k]
-                    laid.reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
+                    reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
             at += 1

@@ -7,10 +7,7 @@ The functions of :mod:`parentage.scoring.rules` are the readable reference of wh
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
 
@@ -18,19 +15,6 @@ DEAD = 2**62
 # Positions in parentage.scoring.rules.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, LEMMA3, THM1P = range(4, 12)
 CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.sums
-
-
-class Join(NamedTuple):
-    """Two siblings joined: a set one larger, while it is judged."""
-
-    variables: npt.NDArray[np.int64]
-    """``[member]``."""
-    subset: npt.NDArray[np.int64]
-    """``[member]``: where the set without this member is in the level."""
-    q: npt.NDArray[np.int64]
-    """``[member]``: joint states of the others."""
-    best: npt.NDArray[np.int64]
-    """``[child]``: best score of a proper subset, or DEAD + rule."""
 
 
 @njit(**JIT)
@@ -101,8 +85,8 @@ def inherited_rule(a, subset, best):
 def thm1p_families(alive, join, G, best, arity, residual, unit, cap, slack, ceiling):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
-    Same result as :func:`judge_families` with only that rule on, which a test asserts. Returns
-    the children that stay alive.
+    Same arguments and result as :func:`judge_families` with only that rule on, which a test
+    asserts. Returns the children that stay alive.
     """
     variables, subset, q, out = join
     m = len(variables)
@@ -133,13 +117,14 @@ def thm1p_families(alive, join, G, best, arity, residual, unit, cap, slack, ceil
 
 @njit(**JIT)
 def judge_families(alive, join, level, facts, terms):
-    """Decide every chosen rule for every child of one set.
+    """Decide every chosen rule for every child of one set, two siblings joined.
 
-    ``join.best[a]`` becomes the best score of a proper subset, or DEAD + rule: the inherited one,
-    else the first in the order that fires. Returns the children that stay alive.
+    ``join`` has, per member, the variable, where the set without it is in the level, the joint
+    states of the others, and room for the best score of a proper subset, or DEAD + rule: the
+    inherited one, else the first in the order that fires. Returns the children that stay alive.
     """
     variables, subset, q, out = join
-    best, subsets, G = level.best, level.subsets, level.columns.value
+    best, subsets, G = level.best, level.subsets, level.columns[0]
     arity, single, residual, G_below = terms.arity, terms.single, terms.residual, terms.G_below
     rules, slack, unit, cap = facts.rules, facts.slack, terms.unit, terms.cap
     m = len(variables)

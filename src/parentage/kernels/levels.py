@@ -47,28 +47,9 @@ class Level(NamedTuple):
     """``[set, member]``: where the set without this member is in the level below."""
     best: npt.NDArray[np.int64]
     """``[set, child]``: Bin, or DEAD + rule."""
-    columns: Any
-    """What the measure counts of a set: a named tuple of arrays ``[set, …]``, mostly
-    :class:`Counted`."""
-
-
-class Counted(NamedTuple):
-    """What is counted of the sets of a level where that is one number."""
-
-    value: npt.NDArray[np.int64]
-    """``[set]``: G; with missing values, the rows in which all members are observed."""
-
-
-class Siblings(NamedTuple):
-    """A level as a trie: which sets share all but the last member."""
-
-    children: npt.NDArray[np.int32]
-    """``[set below + 1]``: the sets whose prefix is set p of the level below are
-    ``children[p] … children[p + 1] − 1``."""
-    tails: npt.NDArray[np.uint16]
-    """``[set]``: last members."""
-    live: npt.NDArray[np.uint64]
-    """``[set]``: which families are alive (:func:`live_members`)."""
+    columns: tuple[npt.NDArray[Any], ...]
+    """What the measure counts of a set, arrays ``[set, …]``: G; or the rows in which all members
+    are observed, with missing values; or what :mod:`parentage.kernels.sums` says."""
 
 
 class Facts(NamedTuple):
@@ -183,8 +164,12 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
 
     Parameters
     ----------
-    siblings, members, subsets, best
-        The level and how it hangs together.
+    siblings
+        How the level hangs together, in three arrays: the sets whose prefix is set p of the level
+        below are ``children[p] … children[p + 1] − 1``; ``tails[set]`` are their last members;
+        ``live[set]`` tells which families are alive (:func:`live_members`).
+    members, subsets, best
+        The level.
     out_members, out_subsets
         ``uint16[set, member]`` and ``int32[set, member]``, room for every pair: filled.
     out_best
@@ -233,13 +218,14 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
 
 @join_whole.as_numpy
 def _join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
+    children, tails, _ = siblings
     s, each = subsets.shape[1], np.arange(first, last)
-    later = siblings.children[subsets[first:last, -1] + 1] - each - 1
+    later = children[subsets[first:last, -1] + 1] - each - 1
     i = np.repeat(each, later)
     j = i + 1 + np.arange(len(i)) - np.repeat(np.cumsum(later) - later, later)
-    z = siblings.tails[j].astype(np.int64)
-    width = int(siblings.tails.max()) + 1
-    places = subsets[:, -1].astype(np.int64) * width + siblings.tails  # prefix and tail: they rise
+    z = tails[j].astype(np.int64)
+    width = int(tails.max()) + 1
+    places = subsets[:, -1].astype(np.int64) * width + tails  # prefix and tail: they rise
     at, whole = np.empty((len(i), s + 1), np.int64), np.ones(len(i), np.bool_)
     at[:, s - 1], at[:, s] = j, i
     for t in range(s - 1):

@@ -18,7 +18,6 @@ from parentage.kernels.bits import popcount
 from parentage.kernels.judging import (
     DEAD,
     THM1P,
-    Join,
     credit_rules,
     judge_families,
     none_capped,
@@ -119,7 +118,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     children, tails, live = siblings
-    members, subsets, best, G = level.members, level.subsets, level.best, level.columns.value
+    members, subsets, best, G = level.members, level.subsets, level.best, level.columns[0]
     arity, residual = terms.arity, terms.residual
     closed, unit, cap = terms.closed, terms.unit, terms.cap
     forbidden, capped, rules, slack = facts.forbidden, facts.capped, facts.rules, facts.slack
@@ -129,7 +128,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     own, ceiling = np.empty(s, np.int64), np.empty(s + 1, np.int64)
-    join = Join(variables, subset, q, out)
+    join = variables, subset, q, out
     only_thm1p = rules == 1 << THM1P
     simple_tally = only_thm1p and len(forbidden) == 0 and none_capped(capped)
     end = 0
@@ -171,13 +170,8 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
 
 @local_scores.for_terms(LikelihoodTerms)
 def _local_scores(new, below, terms, scores):
-    members, subsets, best, G, G_below = (
-        new.members,
-        new.subsets,
-        new.best,
-        new.columns.value,
-        below.value,
-    )
+    members, subsets, best, columns = new
+    G, G_below = columns[0], below[0]
     arity, unit, cap = terms.arity, terms.unit, terms.cap
     n_sets, s = members.shape
     states = np.empty(s, np.int64)
@@ -199,8 +193,8 @@ def leave_ended(new, G_below, slack, terms):
     outside (Proposition 4 of ``docs/theory.md``). Returns the number of sets left, moved to the
     front.
     """
-    members, subsets, best, columns = new
-    G, arity, residual = columns.value, terms.arity, terms.residual
+    members, subsets, best, (G,) = new
+    arity, residual = terms.arity, terms.residual
     unit, cap, fewest = terms.unit, terms.cap, terms.fewest
     n_sets, s = members.shape
     states = np.empty(s, np.int64)
@@ -228,7 +222,7 @@ def leave_ended(new, G_below, slack, terms):
 
 @leave_ended.as_numpy
 def _leave_ended(new, G_below, slack, terms):
-    members, subsets, best, columns = new
+    members, subsets, best, (G,) = new
     own, most = terms.arity[members], 4 * terms.cap
     states = np.ones(members.shape, np.int64)
     for a in range(members.shape[1]):
@@ -240,9 +234,9 @@ def _leave_ended(new, G_below, slack, terms):
     h = terms.residual[members]
     best[(best < DEAD) & (best >= slack - most_paid - h)] = DEAD + THM1P
     paid = terms.unit * np.minimum(parameters * (terms.fewest - 1), terms.cap)
-    unexplained = G_below[subsets] - columns.value[:, None] - h
+    unexplained = G_below[subsets] - G[:, None] - h
     stay = (best < DEAD).any(axis=1) | (paid < unexplained + slack).all(axis=1)
     left = np.count_nonzero(stay)
-    for array in (members, subsets, best, columns.value):
+    for array in (members, subsets, best, G):
         array[:left] = array[stay]
     return left

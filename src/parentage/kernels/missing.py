@@ -34,7 +34,7 @@ from parentage.kernels.levels import (
     rule_out,
 )
 
-MISSING = 65_535
+MISSING = np.iinfo(np.uint16).max
 
 
 class MissingTerms(NamedTuple):
@@ -52,20 +52,6 @@ class MissingTerms(NamedTuple):
     """Free parameters beyond this many are as good as infinitely many."""
     left: npt.NDArray[np.int64]
     """``[set, child]``: n·H(child | the others) of the sets that are scored; empty before."""
-
-
-class Rows(NamedTuple):
-    """The rows to count: those in which the context is observed."""
-
-    codes: npt.NDArray[np.uint16]
-    """``[variable, row]``, MISSING for a hole."""
-    label: npt.NDArray[np.int64]
-    """``[row]``: joint state of the context."""
-    n_labels: int
-    repeats: npt.NDArray[np.uint32]
-    """``[row]``: how often each row occurs."""
-    f: npt.NDArray[np.int64]
-    """``[count]``: c ln c."""
 
 
 @njit(**JIT)
@@ -86,7 +72,7 @@ def scale_all(
 
 def short_count(members, rows, arity, n, left):
     """Return about how many microseconds the plain :func:`count_complete` takes."""
-    return members.size * (20 + 0.02 * len(rows.label))
+    return members.size * (20 + 0.02 * len(rows[1]))
 
 
 @njit(work=short_count, **JIT)
@@ -98,7 +84,9 @@ def count_complete(members, rows, arity, n, left):
     members
         ``uint16[set, member]``, in lexicographic order.
     rows
-        The rows and what is added up.
+        What is counted: ``codes[variable, row]``, MISSING for a hole, of the rows in which the
+        context is observed; ``label[row]``, the joint state of the context, and the number of
+        labels; ``repeats[row]``, how often each row occurs; and ``f[count]``, c ln c.
     arity
         ``int64[variable]``.
     n
@@ -276,7 +264,7 @@ def bound_of(rules, x, most_rows, q, terms):
 
 @rule_out.for_terms(MissingTerms)
 def _rule_out(end, new, level, facts, terms, known):
-    members, subsets, best, rows = new.members, new.subsets, new.best, level.columns.value
+    members, subsets, best, rows = new.members, new.subsets, new.best, level.columns[0]
     arity, cap, rules, slack = terms.arity, terms.cap, facts.rules, facts.slack
     m = members.shape[1]
     states = np.empty(m, np.int64)
@@ -307,7 +295,7 @@ def _note_set(to, known, columns, terms):
 
 @local_scores.for_terms(MissingTerms)
 def _local_scores(new, below, terms, scores):
-    members, best, rows = new.members, new.best, new.columns.value
+    members, best, rows = new.members, new.best, new.columns[0]
     arity, unit, cap, left = terms.arity, terms.unit, terms.cap, terms.left
     n_rows = np.int64(terms.n_rows)
     n_sets, s = members.shape

@@ -37,6 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
+from parentage.kernels.digraph import leader_of
 from parentage.kernels.regions import (
     draw,
     exchange_blocks,
@@ -516,15 +517,6 @@ def settle_order(
 
 
 @njit(**JIT)
-def root_of(above: Ints, v: int) -> int:
-    """Return the variable that stands for the group of ``v``."""
-    while above[v] != v:
-        above[v] = above[above[v]]
-        v = above[v]
-    return v
-
-
-@njit(**JIT)
 def combine(fit: Ints, other: Ints, sets: Numbers, cost: Floats, order: Ints) -> float:
     """Take from another network what is better there, region by region; return the gain.
 
@@ -540,17 +532,17 @@ def combine(fit: Ints, other: Ints, sets: Numbers, cost: Floats, order: Ints) ->
                 for k in range(sets.shape[1]):
                     p = sets[i, k]
                     if p < n and fit[p] != other[p]:
-                        above[root_of(above, p)] = root_of(above, v)
+                        above[leader_of(above, p)] = leader_of(above, v)
     gain = np.zeros(n)
     for v in range(n):
         if fit[v] != other[v]:
-            gain[root_of(above, v)] += cost[fit[v]] - cost[other[v]]
+            gain[leader_of(above, v)] += cost[fit[v]] - cost[other[v]]
     whole, trial, some = 0.0, fit.copy(), np.empty(n, np.int64)
     for g in np.argsort(-gain):
         if not gain[g] > LEAST_GAIN:
             break
         for v in range(n):
-            if fit[v] != other[v] and root_of(above, v) == g:
+            if fit[v] != other[v] and leader_of(above, v) == g:
                 trial[v] = other[v]
         if order_of(trial, sets, some):
             overwrite(fit, trial)

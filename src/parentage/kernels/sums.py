@@ -11,6 +11,13 @@ outside. So before such a set is left out, the bound is tried for every variable
 
 A set's number of joint states is not carried along but its *row*: the place of its multiset of
 arities among those of its size, which is exact however large the product becomes.
+
+The columns of a level are four:
+
+* ``value[set]``: Σ f + ρ,
+* ``minus[set, column]``: what a family with these parents subtracts,
+* ``occupied[set]``: joint states that occur; 0 where no rule needs them,
+* ``row[set]``: the place of its multiset of arities.
 """
 
 from __future__ import annotations
@@ -28,19 +35,6 @@ from parentage.kernels.levels import (
     note_set,
     rule_out,
 )
-
-
-class Sums(NamedTuple):
-    """What is counted of the sets of a level."""
-
-    value: npt.NDArray[np.int64]
-    """``[set]``: Σ f + ρ."""
-    minus: npt.NDArray[np.int64]
-    """``[set, column]``: what a family with these parents subtracts."""
-    occupied: npt.NDArray[np.int32]
-    """``[set]``: joint states that occur; 0 where no rule needs them."""
-    row: npt.NDArray[np.int32]
-    """``[set]``: place of its multiset of arities."""
 
 
 class SumTerms(NamedTuple):
@@ -104,7 +98,7 @@ def bound_of(rules, h, price, cost, adds):
 def parent_side(a, variables, subset, level, slack, terms):
     """Whether Theorem 7 rules out child a of a set because of one of its parents."""
     kind, residual = terms.kind, terms.residual
-    value, row = level.columns.value, level.columns.row
+    value, _, _, row = level.columns
     subsets, best = level.subsets, level.best
     x, pi = variables[a], subset[a]
     G_pi = value[pi] - terms.rho[row[pi]]
@@ -127,8 +121,9 @@ def parent_side(a, variables, subset, level, slack, terms):
 @njit(**JIT)
 def redundant_parent(pi, level, terms):
     """Whether one of the parents is a function of the others: the rows fall apart no further."""
+    value = level.columns[0]
     for t in range(level.subsets.shape[1]):
-        if level.columns.value[pi] == terms.value_below[level.subsets[pi, t]]:
+        if value[pi] == terms.value_below[level.subsets[pi, t]]:
             return True
     return False
 
@@ -200,7 +195,7 @@ def _rule_out_by_numpy(end, new, level, facts, terms, known):
 
 @bound_outside.for_terms(SumTerms)
 def _bound_outside(x, subsets, known, level, facts, terms):
-    value, minus = level.columns.value, level.columns.minus
+    value, minus, _, _ = level.columns
     price = -np.int64(DEAD)
     for t in range(len(subsets)):
         price = max(price, minus[subsets[t], terms.column[x]] - value[subsets[t]])
@@ -212,13 +207,13 @@ def _bound_outside(x, subsets, known, level, facts, terms):
 
 @note_set.for_terms(SumTerms)
 def _note_set(to, known, columns, terms):
-    columns.row[to] = known
+    columns[3][to] = known
 
 
 @local_scores.for_terms(SumTerms)
 def _local_scores(new, below, terms, scores):
-    members, subsets, best, value = new.members, new.subsets, new.best, new.columns.value
-    minus, column, constant = below.minus, terms.column, terms.constant
+    members, subsets, best, columns = new
+    value, minus, column, constant = columns[0], below[1], terms.column, terms.constant
     n_sets, s = members.shape
     for i in range(n_sets):
         for a in range(s):
@@ -230,8 +225,8 @@ def _local_scores(new, below, terms, scores):
 @local_scores.for_terms(SumTerms, numpy=True)
 def _local_scores_by_numpy(new, below, terms, scores):
     x = new.members
-    parents = below.minus[new.subsets, terms.column[x]]
-    scores[:] = new.columns.value[:, None] - parents - terms.constant[x]
+    parents = below[1][new.subsets, terms.column[x]]
+    scores[:] = new.columns[0][:, None] - parents - terms.constant[x]
 
 
 @njit(work=lambda some, *_: 50 + 0.1 * some.members.size, **JIT)
@@ -242,7 +237,7 @@ def least_of_live(some, value_below, minus_below, column, constant, price, cells
     column]`` are those of their parents, whose price is that of the child's side but for
     the penalty.
     """
-    members, subsets, best, occupied = some.members, some.subsets, some.best, some.columns.occupied
+    members, subsets, best, (_, _, occupied, _) = some
     for i in range(len(members)):
         for a in range(members.shape[1]):
             if best[i, a] >= DEAD:
@@ -257,7 +252,7 @@ def _least_of_live(some, value_below, minus_below, column, constant, price, cell
     of, child = np.nonzero(some.best < DEAD)
     x, pi = some.members[of, child], some.subsets[of, child]
     np.minimum.at(price, x, minus_below[pi, column[x]] + constant[x] - value_below[pi])
-    np.minimum.at(cells, x, some.columns.occupied[of].astype(np.int64))
+    np.minimum.at(cells, x, some.columns[2][of].astype(np.int64))
 
 
 @njit(work=lambda members, *_: 30 + 0.05 * members.size, **JIT)

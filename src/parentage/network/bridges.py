@@ -159,7 +159,7 @@ def from_model_string(text: str) -> Network:
         family = _FAMILY.match(text, at)
         if family is None:
             raise InputError(
-                f"no model string at {text[at : at + 20]!r}; it looks like [A][B][C|A:B]"
+                f"cannot read the model string at {text[at : at + 20]!r}; write e.g. [A][B][C|A:B]"
             )
         child = family[1].strip()
         if not child or child in parents:

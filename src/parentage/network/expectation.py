@@ -52,7 +52,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from parentage.data.table import Table
-    from parentage.kernels.completing import Choices
     from parentage.network.network import Network
     from parentage.scoring.encoding import Layout
 
@@ -514,7 +513,7 @@ def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
         what = "an interrupt" if stop.cancelled.is_set() else "the time limit"
         raise ResourceError(
             f"{what} stopped the estimation from rows with missing values",
-            "allow more time to use all rows",
+            "raise the time limit to use all rows",
         )
 
 
@@ -577,15 +576,15 @@ class _Builder:
         more = f" and {len(variables) - 6} more" if len(variables) > 6 else ""
         row = int(self.numbers[component.first[0]]) + 1
         what = (
-            f"row {row} lacks {names}{more}, which depend on each other: "
-            f"{joint:,} joint states to complete it, more than {MOST_STATES:,}"
+            f"row {row} has no values of {names}{more}, which depend on each other: "
+            f"they have {joint:,} joint states, more than {MOST_STATES:,}"
             if joint
-            else f"so many values are missing that every step would sum {self.terms:,} terms, "
+            else f"too many values are missing: every step would sum {self.terms:,} terms, "
             f"more than {MOST_TERMS:,}"
         )
         raise ResourceError(
             what,
-            Way("missing", "pnal", "to learn from complete families"),
+            Way("missing", "pnal", "to score every family on the rows where it is complete"),
             "leave out rows or columns with many missing values",
         )
 
@@ -666,10 +665,13 @@ def _cases_of_rows(expected: Expectation) -> tuple[Ints, Ints]:
     return np.concatenate([[0], np.cumsum(many)]), case[np.argsort(row, kind="stable")]
 
 
-def _choices(expected: Expectation, logs: Floats, units: Ints, layout: Layout) -> Choices:
-    """Return the states of all cases that may have a part of a row, likeliest first."""
-    from parentage.kernels.completing import Choices
+def _choices(
+    expected: Expectation, logs: Floats, units: Ints, layout: Layout
+) -> tuple[Ints, Floats, npt.NDArray[np.uint64]]:
+    """Return the states of all cases that may have a part of a row, likeliest first.
 
+    They are those that :func:`~parentage.kernels.completing.complete_rows` takes.
+    """
     shares, _ = expected.shares(logs)
     bars = [np.empty(0), *(_bars(part.component, units) for part in expected.listed)]
     bar = np.concatenate(bars)
@@ -694,7 +696,7 @@ def _choices(expected: Expectation, logs: Floats, units: Ints, layout: Layout) -
     order = np.lexsort((-share, which))
     start = np.concatenate([[0], np.cumsum(np.bincount(which, minlength=n))])
     picked = np.ascontiguousarray(np.concatenate(chosen, axis=1)[:, order])
-    return Choices(start, share[order], picked)
+    return start, share[order], picked
 
 
 def _bars(component: Component, units: Ints) -> Floats:

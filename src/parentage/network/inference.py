@@ -156,7 +156,7 @@ class LogTables:
             names = ", ".join(self.names[v] for v in plan.largest[:6])
             more = len(plan.largest) - 6
             raise ResourceError(
-                f"this needs a table of {number(plan.cells)} cells over {len(plan.largest)} "
+                f"this query needs a table of {number(plan.cells)} cells over {len(plan.largest)} "
                 f"variables ({names}{f' and {more} more' if more > 0 else ''}), more than "
                 f"{MAX_TABLE:,}; give evidence on some of them, ask for fewer targets, or learn "
                 "with fewer parents"

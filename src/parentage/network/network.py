@@ -117,7 +117,7 @@ class Comparison:
         verdict = "the same equivalence class" if self.same_class else "different classes"
         return (
             f"{len(self.added)} added, {len(self.missing)} missing, {len(self.reversed)} reversed "
-            f"arcs; SHD {self.shd}, of the classes {self.class_shd}; {verdict}"
+            f"arcs; SHD {self.shd}, between the classes {self.class_shd}; {verdict}"
         )
 
 
@@ -318,12 +318,12 @@ class Network:
         >>> learnt = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
         >>> truth = Network.from_arcs("abc", [("b", "a"), ("a", "c")])
         >>> print(learnt.compare(truth))
-        1 added, 1 missing, 1 reversed arcs; SHD 3, of the classes 2; different classes
+        1 added, 1 missing, 1 reversed arcs; SHD 3, between the classes 2; different classes
         """
         different = set(self.names) ^ set(reference.names)
         if different:
             raise InputError(
-                f"the networks have different variables: {min(different)!r} is in one of them only"
+                f"the networks have different variables: {min(different)!r} is in only one of them"
             )
         mine, theirs = set(self.arcs), set(reference.arcs)
         own_class, their_class = self.equivalence_class(), reference.equivalence_class()
@@ -346,11 +346,15 @@ class Network:
             family_score(table, name, self.parents_of(name), score, log_base) for name in self.names
         )
 
-    def fit(self, table: Table, *, smoothing: float = SMOOTHING) -> Parameters:
-        """Conditional probability tables from data; see ``parameters.fit_parameters``."""
+    def fit(self, table: object, *, smoothing: float = SMOOTHING) -> Parameters:
+        """Estimate the conditional probabilities from a table, a data frame or a file.
+
+        See ``parameters.fit_parameters``.
+        """
+        from parentage.data.reading import as_table
         from parentage.network.parameters import fit_parameters
 
-        return fit_parameters(self, table, smoothing=smoothing)
+        return fit_parameters(self, as_table(table), smoothing=smoothing)
 
     def save(
         self,

@@ -199,8 +199,8 @@ class Parameters:
             unknown = [labels[k] for k in seen if labels[k] not in self._codes[v]]
             if unknown:
                 raise TableError(
-                    f"column {name!r} has the state {unknown[0]!r}, which the parameters do not "
-                    f"know; {did_you_mean(unknown[0], self.states[v])}"
+                    f"column {name!r} has the state {unknown[0]!r}, which the network does not "
+                    f"have; {did_you_mean(unknown[0], self.states[v])}"
                 )
             translate = np.array([self._codes[v].get(label, ABSENT) for label in labels], np.int64)
             rows[v, there] = translate[column[there]]
@@ -377,7 +377,7 @@ class Parameters:
         Table: 1000 rows, 1 variables, 2 states each
         """
         if rows < 0:
-            raise InputError(f"cannot sample {rows} rows; give 0 or more")
+            raise InputError(f"the number of rows to sample must be at least 0, not {rows}")
         random = np.random.default_rng(seed)
         codes = np.zeros((len(self.states), rows), np.int64)
         for v in self.network.order_indices:
@@ -455,7 +455,7 @@ def fit_parameters(
     """
     if not (math.isfinite(smoothing) and smoothing >= 0):
         raise InputError(
-            "cannot be added to a count; give a number of 0 or more",
+            "must be a number of at least 0",
             about=Way("smoothing", smoothing),
         )
     data = table.select(network.names)

@@ -6,8 +6,8 @@ computed by us (:mod:`.programme`), sets that cannot be in a better network go, 
 is a network is offered.
 The root does this for all sets, a node of the tree for those it leaves.
 
-**Branching** (:class:`Tree`). A node is split at an arc u → v: without it (the sets of v with u go)
-and with it (the others go); what is forced then is followed up, so that ancestors cannot become
+**Branching** (:func:`branch`). A node is split at an arc u → v: without it (the sets of v with u
+go) and with it (the others go); what is forced then is followed up, so that ancestors cannot become
 children. The arc is the least decided one; nodes are taken by the least bound.
 """
 
@@ -16,6 +16,7 @@ from __future__ import annotations
 import heapq
 import math
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -26,7 +27,7 @@ from parentage.optimise.separation import (
     DECIDED,
     FRACTIONAL,
     LocalCuts,
-    Support,
+    UsedSets,
     cycles,
     exact_cluster,
     listed_sets,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.cuts import Cut
     from parentage.optimise.run import Part
-    from parentage.optimise.tuning import Tuning
+    from parentage.optimise.tuning import Patience, Tuning
 
     Step = tuple[list[Cut], Floats] | None
     Arc = tuple[int, int]
@@ -120,6 +121,12 @@ def shrinkage(before: float, after: float) -> float:
     return math.log(max(before, 1e-9) / max(after, 1e-9))
 
 
+def stalled(gaps: list[float], patience: Patience) -> bool:
+    """Whether the last gaps have closed less than patience asks for."""
+    rounds, share = patience
+    return len(gaps) > rounds and gaps[-1] > (1 - share) * gaps[-1 - rounds]
+
+
 class Cutter:
     """Cuts at the nodes of one part, with one linear programme for all of them."""
 
@@ -140,6 +147,7 @@ class Cutter:
         self.work_before = 0, 0
         self.booked = 0
         self.rounds = 0
+        self.nodes = 1
         self.exact_left = tuning.exact_tries
         self.most_work = work
         self.patience = tuning.large_patience if self.large else tuning.root_patience
@@ -182,9 +190,9 @@ class Cutter:
             self.part.tick(phase)
             gaps.append(self.part.cost - node.bound)
             self.learn(gaps)
-            if patience.is_over(gaps) or self.exhausted():
+            if stalled(gaps, patience) or self.exhausted():
                 return "open"
-            found = self.separate(Support.of(self.lp.sets, self.lp.x), node, gaps)
+            found = self.separate(UsedSets.of(self.lp.sets, self.lp.x), node, gaps)
             if self.part.stopped():
                 return "stopped"
             if not found:
@@ -215,7 +223,7 @@ class Cutter:
             found = bound_of(self.part.problem, [], none, ~node.left)
             self.absorb(node, ([], none), *found, phase)
 
-    def separate(self, support: Support, node: Node, gaps: list[float]) -> list[Cut]:
+    def separate(self, support: UsedSets, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, self.tuning)
         if not found and self.large:
@@ -231,7 +239,7 @@ class Cutter:
             found = cycles(self.lp.sets, whole)
         return found or self.exact(support, node)
 
-    def exact(self, support: Support, node: Node) -> list[Cut]:
+    def exact(self, support: UsedSets, node: Node) -> list[Cut]:
         """Separate clusters exactly, at the root, as long as that may be done."""
         if node.depth > 0 or self.exact_left == 0:
             return []
@@ -244,9 +252,9 @@ class Cutter:
 
         In large parts few plain cuts still bring much, so these go on until they stall.
         """
-        return self.tuning.stall.is_over(gaps) if self.large else plain < self.tuning.dry
+        return stalled(gaps, self.tuning.stall) if self.large else plain < self.tuning.dry
 
-    def find_local(self, support: Support, *, urgent: bool) -> list[Cut]:
+    def find_local(self, support: UsedSets, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
         while True:
             found = self.look(support)
@@ -257,7 +265,7 @@ class Cutter:
                 return found
             self.arm += 1
 
-    def look(self, support: Support) -> list[Cut]:
+    def look(self, support: UsedSets) -> list[Cut]:
         """Look for local cuts by the chosen arm; the last one of large parts passes through."""
         if self.through is not None and self.arm == self.last_arm:
             lp, stopped = self.lp, self.part.stopped
@@ -377,86 +385,76 @@ def solve_root(
     return cutter, root
 
 
-class Tree:
-    """Branch-and-bound on top of a cutter, from a root that was cut already."""
-
-    def __init__(self, cutter: Cutter, root: Node) -> None:
-        self.cutter = cutter
-        self.part = cutter.part
-        self.nodes = 1
-        self._root = root
-        self._heap: list[tuple[float, int, Node]] = []
-        self._count = 0
-
-    def solve(self) -> None:
-        """Branch until the part is proven, the run stops or the work is used up."""
-        node: Node | None = self._root
-        fresh = True
-        while node is not None:
-            state = "open" if fresh else self.cutter.work(node, BRANCHING)
-            self.nodes += not fresh
-            fresh = False
-            if state == "open" and not self.cutter.exhausted():
-                self._branch(node)
-            elif state != "closed":
-                self._push(node)
-            least = self._heap[0][0] if self._heap else math.inf
-            self.part.tick(BRANCHING)
-            if state == "stopped" or self.part.stopped() or self.cutter.exhausted():
-                self.part.raise_bound(min(least, self.part.cost), BRANCHING)
-                return
-            if least > self.cutter.goal:
-                break
-            self.part.raise_bound(min(least, self.part.cost), BRANCHING)
-            node = heapq.heappop(self._heap)[2] if self._heap else None
-        self.part.prove(BRANCHING, BRANCHING)
-
-    def _branch(self, node: Node) -> None:
-        """Split a node; one with one choice left is closed instead."""
-        arc = self._fractional_arc() or self._any_arc(node)
-        if arc is None:
-            self.cutter.settle(node, BRANCHING)
+def branch(cutter: Cutter, root: Node) -> None:
+    """Branch below a root that was cut, until its part is proven, the run or the work ends."""
+    part, heap, pushed = cutter.part, list[tuple[float, int, Node]](), count()
+    node, state = root, "open"
+    while True:
+        waiting = [] if state == "closed" else [node]
+        if state == "open" and not cutter.exhausted():
+            waiting = split_node(cutter, node)
+        for one in waiting:
+            heapq.heappush(heap, (one.bound, next(pushed), one))
+        least = heap[0][0] if heap else math.inf
+        part.tick(BRANCHING)
+        if state == "stopped" or part.stopped() or cutter.exhausted():
+            part.raise_bound(min(least, part.cost), BRANCHING)
             return
-        without, with_ = (
-            Node(left, node.bound, node.depth + 1) for left in self._sides(arc, node.left)
-        )
-        node.branch = (*arc, without, with_)
-        self._push(with_)
-        self._push(without)
+        if least > cutter.goal:
+            break
+        part.raise_bound(min(least, part.cost), BRANCHING)
+        if not heap:
+            break
+        node = heapq.heappop(heap)[2]
+        state = cutter.work(node, BRANCHING)
+        cutter.nodes += 1
+    part.prove(BRANCHING, BRANCHING)
 
-    def _sides(self, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
-        """Return the sets left without and with an arc u → v."""
-        sets, (u, v) = self.cutter.lp.sets, arc
-        low, high = int(sets.offsets[v]), int(sets.offsets[v + 1])
-        span = sets.parents[sets.starts[low] : sets.starts[high]]
-        owner = np.repeat(np.arange(low, high), np.diff(sets.starts[low : high + 1]))
-        without, with_ = left.copy(), left.copy()
-        holding = owner[span == u]
-        without[holding] = False
-        with_[low:high] = False
-        with_[holding] = left[holding]
-        return without, with_
 
-    def _fractional_arc(self) -> Arc | None:
-        """Return the arc of the solution that is least decided, together with its reverse."""
-        arc = Support.of(self.cutter.lp.sets, self.cutter.lp.x).matrix
-        fraction = np.minimum(arc, 1.0 - arc)
-        fraction = np.where(fraction > FRACTIONAL, fraction, 0.0)
-        value = np.where(fraction > 0.0, fraction + 0.3 * fraction.T, 0.0)
-        v, u = np.unravel_index(np.argmax(value), value.shape)
-        return (int(u), int(v)) if value[v, u] > 0.0 else None
+def split_node(cutter: Cutter, node: Node) -> list[Node]:
+    """Return the nodes with and without an arc; none of one with one choice left, now closed."""
+    sets = cutter.lp.sets
+    arc = fractional_arc(sets, cutter.lp.x) or any_arc(sets, node.left)
+    if arc is None:
+        cutter.settle(node, BRANCHING)
+        return []
+    without, with_ = (
+        Node(left, node.bound, node.depth + 1) for left in sides_of(sets, arc, node.left)
+    )
+    node.branch = (*arc, without, with_)
+    return [with_, without]
 
-    def _any_arc(self, node: Node) -> Arc | None:
-        """Return an arc that some set left of a child has and another has not, if any is so."""
-        sets = self.cutter.lp.sets
-        for v in range(len(sets.offsets) - 1):
-            open_sets = [i for i in range(*sets.offsets[v : v + 2]) if node.left[i]]
-            held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
-            apart = set.union(*held) - set.intersection(*held)
-            if apart:
-                return int(min(apart)), v
-        return None
 
-    def _push(self, node: Node) -> None:
-        self._count += 1
-        heapq.heappush(self._heap, (node.bound, self._count, node))
+def sides_of(sets: Sets, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
+    """Return the sets left without and with an arc u → v."""
+    u, v = arc
+    low, high = int(sets.offsets[v]), int(sets.offsets[v + 1])
+    span = sets.parents[sets.starts[low] : sets.starts[high]]
+    owner = np.repeat(np.arange(low, high), np.diff(sets.starts[low : high + 1]))
+    without, with_ = left.copy(), left.copy()
+    holding = owner[span == u]
+    without[holding] = False
+    with_[low:high] = False
+    with_[holding] = left[holding]
+    return without, with_
+
+
+def fractional_arc(sets: Sets, x: Floats) -> Arc | None:
+    """Return the arc of a solution that is least decided, together with its reverse."""
+    arc = UsedSets.of(sets, x).matrix
+    fraction = np.minimum(arc, 1.0 - arc)
+    fraction = np.where(fraction > FRACTIONAL, fraction, 0.0)
+    value = np.where(fraction > 0.0, fraction + 0.3 * fraction.T, 0.0)
+    v, u = np.unravel_index(np.argmax(value), value.shape)
+    return (int(u), int(v)) if value[v, u] > 0.0 else None
+
+
+def any_arc(sets: Sets, left: Flags) -> Arc | None:
+    """Return an arc that some set left of a child has and another has not, if any is so."""
+    for v in range(len(sets.offsets) - 1):
+        open_sets = [i for i in range(*sets.offsets[v : v + 2]) if left[i]]
+        held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
+        apart = set.union(*held) - set.intersection(*held)
+        if apart:
+            return int(min(apart)), v
+    return None

@@ -20,7 +20,7 @@ from parentage.network.record import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.cutting import PHASE as ROOT
-from parentage.optimise.cutting import Tree, solve_root
+from parentage.optimise.cutting import branch, solve_root
 from parentage.optimise.exact import (
     check_memory,
     fits,
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from parentage.optimise.cutting import Cutter, Node
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part, Run
-    from parentage.work.stop import Moment
 
 TINY = 8
 """Variables of a part that is enumerated whatever engine is asked for: that takes a moment."""
@@ -106,7 +105,7 @@ def solve_parts(run: Run) -> None:
     moment = run.stop.moment()
     for part in tiny:
         if not part.proof.fewest_arcs:
-            solve_in_time(part, moment)
+            moment -= solve_in_time(part, moment)
     if engine == "orders":
         limited = run.seconds_left < math.inf
         search_orders(rest, patience=None if limited else 2 * run.tuning.stale)
@@ -116,20 +115,22 @@ def solve_parts(run: Run) -> None:
             if not part.proven and not run.stopped():
                 solve_forest(part)
         elif engine == "subsets" or (engine == "auto" and part.problem.n <= run.tuning.at_once):
-            solve_in_time(part, moment)
+            moment -= solve_in_time(part, moment)
         elif not part.proven and run.work_left > 0 and not run.stopped():
             cut_and_branch(part)
 
 
-def solve_in_time(part: Part, moment: Moment) -> None:
-    """Solve a part by dynamic programming if there is time, or if it is a moment's work."""
+def solve_in_time(part: Part, moment: float) -> float:
+    """Solve a part by dynamic programming if there is time, or if it is a moment's work.
+
+    ``moment`` is what is left of that, in seconds; returns what was taken of it.
+    """
     run, seconds = part.run, 1e-9 * work_of_subsets(part.problem.n)
     late = run.stopped()
-    anyway = run.stop_reason in (None, "time") and moment.covers(seconds)
+    anyway = run.stop_reason in (None, "time") and seconds <= moment
     if anyway or not late:
         solve_subsets(part, anyway=anyway)
-    if anyway and run.stopped():
-        moment.spend(seconds)
+    return seconds if anyway and run.stopped() else 0.0
 
 
 def cut_and_branch(part: Part) -> None:
@@ -163,25 +164,22 @@ def finish(part: Part, pool: Executor | None = None) -> None:
         if n > tuning.large and not idle:
             search_orders([part], patience=max(1, tuning.warm_rounds))
             cutter.tighten(root, ROOT)
-        tree = None
         if not (part.proven or part.stopped() or cutter.exhausted()):
-            tree = split_or_branch(part, cutter, root, pool)
-        count(part, cutter, tree)
+            split_or_branch(part, cutter, root, pool)
+        count(part, cutter)
     affordable = work_of_subsets(n) <= part.run.work_left
     if granted < math.inf and affordable and not part.proven and not part.stopped():
         solve_subsets(part)
         part.proof.fewest_arcs = False
 
 
-def split_or_branch(part: Part, cutter: Cutter, root: Node, pool: Executor | None) -> Tree | None:
+def split_or_branch(part: Part, cutter: Cutter, root: Node, pool: Executor | None) -> None:
     """Solve the strongly connected pieces of what is left of a part, or branch if it is one."""
     pieces = part.problem.only(~cutter.lp.removed).parts()
     if pieces[-1].n < part.problem.n:
         split(part, pieces, pool)
-        return None
-    tree = Tree(cutter, root)
-    tree.solve()
-    return tree
+    else:
+        branch(cutter, root)
 
 
 def split(part: Part, problems: list[Problem], pool: Executor | None) -> None:
@@ -199,12 +197,12 @@ def split(part: Part, problems: list[Problem], pool: Executor | None) -> None:
         part.found_by = ROOT
 
 
-def count(part: Part, cutter: Cutter, tree: Tree | None) -> None:
+def count(part: Part, cutter: Cutter) -> None:
     """Note what cutting and branching did."""
     part.effort.lp_rounds += cutter.rounds
     part.effort.cuts.update(cutter.lp.counts)
     part.effort.fixed += int(cutter.lp.removed.sum())
-    part.effort.nodes += tree.nodes if tree else 1
+    part.effort.nodes += cutter.nodes
 
 
 def work_before_subsets(part: Part) -> float:
@@ -235,7 +233,7 @@ def conclude(run: Run) -> Solution:
         optimal=proven,
         scope=scope_of(lists, run.tolerance),
         gains=listed_gains(network, lists),
-        engine=" + ".join(engines) or "no cycle possible",
+        engine=" + ".join(engines) or "best set of each variable",
         ties="fewest arcs" if all(part.proof.fewest_arcs for part in run.parts) else "unknown",
         stopped=None if proven else run.stop_reason,
         record=record_of(run),

@@ -37,11 +37,11 @@ import numpy as np
 
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.network import equivalence_classes
-from parentage.optimise.cutting import PHASE, Cutter
+from parentage.optimise.cutting import PHASE, Cutter, stalled
 from parentage.optimise.exact import exact_rises, subset_table
 from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
-from parentage.optimise.separation import Support
+from parentage.optimise.separation import UsedSets
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account, Unknown, about_directions
 
@@ -62,10 +62,6 @@ MAX_NETWORKS = 100_000
 Parents = tuple[tuple[int, ...], ...]
 
 
-class CutWarning(UnprovenWarning):
-    """Networks are missing because a limit ended the search."""
-
-
 class Share(NamedTuple):
     """An arc, how many classes have it, and its share of the weight of all networks.
 
@@ -77,25 +73,6 @@ class Share(NamedTuple):
     child: str
     classes: float
     weight: float
-
-
-class Difference(NamedTuple):
-    """How a class differs from the best one: pairs joined there, not here, or in another way.
-
-    Arcs ``(parent, child)``, or pairs in the order of names where the direction is open.
-    """
-
-    added: tuple[str, ...]
-    removed: tuple[str, ...]
-    changed: tuple[str, ...]
-
-    def __str__(self) -> str:
-        parts = [
-            *(f"+ {mark}" for mark in self.added),
-            *(f"− {mark}" for mark in self.removed),
-            *self.changed,
-        ]
-        return ", ".join(parts) or "nothing"
 
 
 @dataclass(frozen=True)
@@ -166,22 +143,25 @@ class NearOptimal:
 
         return Network(self.names, self.parents[self.classes[number][0]]).equivalence_class()
 
-    def difference(self, number: int) -> Difference:
-        """Say how a class differs from the best one."""
+    def difference(self, number: int) -> dict[str, list[str]]:
+        """Return how a class differs from the best one: links added, removed and changed.
+
+        A link is drawn as an arc, or in the order of names where the direction is open.
+        """
         best, other = self.class_graph(0), self.class_graph(number)
         pairs = {(min(p), max(p)) for g in (best, other) for p in g.compelled | g.reversible}
-        added, removed, changed = [], [], []
+        found: dict[str, list[str]] = {"added": [], "removed": [], "changed": []}
         for a, b in sorted(pairs):
             before, now = best.mark(a, b), other.mark(a, b)
             if before == now:
                 continue
             if not before:
-                added.append(_drawn(a, now, b))
+                found["added"].append(_drawn(a, now, b))
             elif not now:
-                removed.append(_drawn(a, before, b))
+                found["removed"].append(_drawn(a, before, b))
             else:
-                changed.append(f"{_drawn(a, before, b)} becomes {_drawn(a, now, b)}")
-        return Difference(tuple(added), tuple(removed), tuple(changed))
+                found["changed"].append(f"{_drawn(a, before, b)} becomes {_drawn(a, now, b)}")
+        return found
 
     @cached_property
     def arc_shares(self) -> tuple[Share, ...]:
@@ -261,29 +241,28 @@ def within(
     ...     near = within(lists, width=0.7)
     >>> near.scores, near.classes
     ((-3.5, -3.5, -4.0), ((0, 1), (2,)))
-    >>> str(near.difference(1)), near.arc_shares[0].classes
-    ('− a — b', 0.5)
+    >>> near.difference(1)["removed"], near.arc_shares[0].classes
+    (['a — b'], 0.5)
     """
-    distance = _distance(lists, factor, width)
-    _warn_if_incomplete(lists, distance)
-    for near in widening(
+    *_, found = widening(
         lists,
-        width=distance,
+        factor=factor,
+        width=width,
         max_networks=max_networks,
         constraints=constraints,
         seed=seed,
         context=context,
-    ):
-        found = near
-    if found.complete_to < distance:
-        warn(CutWarning(cut_text(found)))
+    )
+    if found.complete_to < found.width:
+        warn(UnprovenWarning(cut_text(found)))
     return found
 
 
 def widening(
     lists: CandidateLists,
     *,
-    width: float,
+    factor: float | None = None,
+    width: float | None = None,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
     seed: int = 0,
@@ -291,17 +270,23 @@ def widening(
 ) -> Iterator[NearOptimal]:
     """Yield all networks within growing widths, the last time all that :func:`within` returns.
 
-    The arguments are those of :func:`within`.
+    The arguments are those of :func:`within`. That a limit ended the search is left to the caller
+    to say (:func:`cut_text`).
 
     Examples
     --------
     >>> from parentage.scoring.lists import CandidateLists
     >>> lists = CandidateLists.from_families({"a": [(-2.0, ["b"]), (-2.5, [])], "b": [(-1.0, [])]})
-    >>> [(len(near), near.complete_to) for near in widening(lists, width=0.8)]
+    >>> import warnings
+    >>> with warnings.catch_warnings(action="ignore"):  # nothing is known of these lists
+    ...     found = list(widening(lists, width=0.8))
+    >>> [(len(near), near.complete_to) for near in found]
     [(1, 0.1), (1, 0.2), (1, 0.4), (2, 0.8)]
     """
     from parentage.optimise.engines import solve
 
+    width = _distance(lists, factor, width)
+    _warn_if_incomplete(lists, width)
     if max_networks < 1:
         raise InputError(f"max_networks must be at least 1, not {max_networks}")
     run = Run(lists, constraints, Optimising(seed=seed), context)
@@ -313,7 +298,7 @@ def widening(
     chosen = _rows_of(problem, lists, run.chosen())
     margin = run.tolerance  # what the proof of each part may have missed
     pieces = find_pieces(run, problem, chosen, width + margin)
-    for found in Search(run, max_networks + 1).widen(pieces, chosen, width, margin):
+    for found in widen(pieces, chosen, width, margin, max_networks + 1):
         yield _collect(run, best, width, max_networks, found)
 
 
@@ -329,7 +314,7 @@ def cut_text(near: NearOptimal) -> str:
         return f"{known} found: {why} ended the search before the best was proven"
     times = math.exp(near.complete_to * near.unit)
     return (
-        f"{known}: {why} ended the search; complete are those within {near.complete_to:.4g}, "
+        f"{known}: {why} ended the search; the list is complete within {near.complete_to:.4g}, "
         f"a factor of {times:.4g}"
     )
 
@@ -405,7 +390,7 @@ def _distance(lists: CandidateLists, factor: float | None, width: float | None) 
             raise InputError(f"the factor must be at least 1, not {factor}")
         return math.log(factor) / lists.account.unit
     if width is None or not 0 <= width < math.inf:
-        raise InputError(f"the width must not be negative, but is {width}")
+        raise InputError(f"the width must be at least 0, not {width}")
     return width
 
 
@@ -419,7 +404,7 @@ def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     if isinstance(account, Account) and account.complete_to is not None:
         warn(
             UnprovenWarning(
-                f"networks may be missing: scoring was stopped early, so that sets of more than "
+                f"networks may be missing: scoring was stopped early, and sets of more than "
                 f"{account.complete_to} parents were not searched"
             ),
         )
@@ -442,8 +427,8 @@ def _too_short(account: Origin, width: float) -> DataWarning:
     )
 
 
-SHARES = (0.125, 0.25, 0.5, 1.0)
-"""Shares of the width that are searched one after the other."""
+DOUBLINGS = 3
+"""How often the width is doubled until it is the one that was asked for."""
 
 STEPS = 50_000
 """Sets taken between two looks at the clock: some hundredths of a second."""
@@ -465,22 +450,27 @@ ROOM = 4096
 
 
 class Piece(NamedTuple):
-    """Variables that may form cycles, with all sets of interest.
+    """Variables that may form cycles, with all sets of interest, as a part of the run.
 
     No choice costs less than ``least``. The rises ``float64[m]`` of a choice that exceeds it by
     ``e`` add up to at most ``lack + e``: ``lack`` is what the bound misses.
     """
 
-    problem: Problem
+    part: Part
     least: float
     lack: float
     rise: Floats
+
+    @property
+    def problem(self) -> Problem:
+        """Its sets."""
+        return self.part.problem
 
 
 class NetworkChoices(NamedTuple):
     """Sets of networks: ``excess[k]`` over the best, rising; ``sets[k, …]`` as in the lists.
 
-    ``complete_to`` is the width up to which none is missing.
+    ``complete_to`` is the width up to which none is missing; −1 while that is not known.
     """
 
     excess: Floats
@@ -505,7 +495,7 @@ def find_pieces(run: Run, problem: Problem, best: Ints, width: float) -> list[Pi
         if len(smaller) > 1:
             waiting.extend(smaller)
         else:
-            found.append(Piece(left, least, max(0.0, least - bound), rise[keep]))
+            found.append(Piece(Part(run, left), least, max(0.0, least - bound), rise[keep]))
     return found
 
 
@@ -523,153 +513,149 @@ def first_of_equals(problem: Problem) -> Problem:
     return problem.only(keep)
 
 
-class Search:
-    """Enumerates pieces; ``limit`` choices of a piece are enough."""
+def widen(
+    pieces: list[Piece], best: Ints, width: float, margin: float, limit: int
+) -> Iterator[NetworkChoices]:
+    """Yield all choices within growing shares of the width, the last time all there are.
 
-    def __init__(self, run: Run, limit: int) -> None:
-        self.run = run
-        self.limit = limit
+    Each holds the choices of those before, until ``limit`` choices are reached, which are enough
+    of any piece, or the run stops; what is complete then is said. Choices up to ``margin`` above
+    each share are there, too.
+    """
+    run, complete = pieces[0].part.run, 0.0
+    for left in range(DOUBLINGS if width > 0 else 0, -1, -1):
+        share = width / 2**left
+        reach = share + margin
+        narrow = [part for piece in pieces for part in narrower(piece, best, reach)]
+        found = product(narrow, reach, limit)
+        cut = found.complete_to < reach
+        complete = share if not cut else max(complete, found.complete_to - margin)
+        yield found._replace(complete_to=complete)
+        if cut or run.stopped():
+            return
 
-    def widen(
-        self, pieces: list[Piece], best: Ints, width: float, margin: float
-    ) -> Iterator[NetworkChoices]:
-        """Yield all choices within growing shares of the width, the last time all there are.
 
-        Each holds the choices of those before, until ``limit`` choices are reached or the run
-        stops; what is complete then is said. Choices up to ``margin`` above each share are there,
-        too.
-        """
-        complete = 0.0
-        for share in SHARES if width > 0 else (1.0,):
-            reach = share * width + margin
-            narrow = [part for piece in pieces for part in narrower(piece, best, reach)]
-            found = self.product(narrow, reach)
-            cut = found.complete_to < reach
-            complete = share * width if not cut else max(complete, found.complete_to - margin)
-            yield found._replace(complete_to=complete)
-            if cut or self.run.stopped():
-                return
+def product(pieces: list[Piece], width: float, limit: int) -> NetworkChoices:
+    """Enumerate pieces and combine their choices up to ``width``, sets by variable."""
+    parts = [enumerated(piece, width, limit) for piece in pieces]
+    found = combined(parts, width, limit)
+    place = np.argsort(np.concatenate([piece.problem.variables for piece in pieces]))
+    return found._replace(sets=found.sets[:, place])
 
-    def product(self, pieces: list[Piece], width: float) -> NetworkChoices:
-        """Enumerate pieces and combine their choices up to ``width``, sets by variable."""
-        parts = [self.piece(piece, width) for piece in pieces]
-        found = combined(parts, width, self.limit)
-        place = np.argsort(np.concatenate([piece.problem.variables for piece in pieces]))
-        return found._replace(sets=found.sets[:, place])
 
-    def piece(self, piece: Piece, width: float) -> NetworkChoices:
-        """Enumerate the choices of a piece that exceed its least cost by at most ``width``."""
-        if piece.problem.n <= SMALL:
-            return self.by_table(piece, width)
-        arc = dividing_arc(piece)
-        found = self.by_rises(piece, width, np.inf if arc is None else PATIENCE)
-        if not cut_short(found) or arc is None or self.enough(found):
-            return found
-        return self.divided(piece, *arc, width)
+def enumerated(piece: Piece, width: float, limit: int) -> NetworkChoices:
+    """Enumerate the choices of a piece that exceed its least cost by at most ``width``."""
+    if piece.problem.n <= SMALL:
+        return by_table(piece, width, limit)
+    arc = dividing_arc(piece)
+    found = by_rises(piece, width, limit, np.inf if arc is None else PATIENCE)
+    enough = len(found.excess) >= limit or piece.part.stopped()
+    if found.complete_to >= 0 or arc is None or enough:
+        return found
+    return divided(piece, arc, width, limit)
 
-    def enough(self, found: NetworkChoices) -> bool:
-        """Whether to be content with what there is."""
-        return len(found.excess) >= self.limit or self.run.stopped()
 
-    def by_table(self, piece: Piece, width: float) -> NetworkChoices:
-        """Enumerate with the table of the dynamic programme over subsets."""
-        from parentage.kernels.subsets import enumerate_by_sinks
+def by_table(piece: Piece, width: float, limit: int) -> NetworkChoices:
+    """Enumerate with the table of the dynamic programme over subsets."""
+    from parentage.kernels.subsets import enumerate_by_sinks
 
-        problem, n = piece.problem, piece.problem.n
-        pruned = problem.pruned()
-        best = subset_table(pruned, pruned.cost)
-        if best is None:
-            raise AssertionError("nobody stops this table")
-        state = np.zeros(1 + 3 * (n + 1), np.int64)
-        sets, spent = np.zeros((2, n + 1), np.uint64), np.zeros(n + 1)
-        sets[0, 0] = (1 << n) - 1
-        order = np.lexsort((problem.cost, problem.child))
-        masks, cost = problem.masks[order, 0], problem.cost[order]
-        most = piece.least + width
+    problem, n = piece.problem, piece.problem.n
+    pruned = problem.pruned()
+    best = subset_table(pruned, pruned.cost)
+    if best is None:
+        raise AssertionError("nobody stops this table")
+    state = np.zeros(1 + 3 * (n + 1), np.int64)
+    sets, spent = np.zeros((2, n + 1), np.uint64), np.zeros(n + 1)
+    sets[0, 0] = (1 << n) - 1
+    order = np.lexsort((problem.cost, problem.child))
+    masks, cost = problem.masks[order, 0], problem.cost[order]
+    most = piece.least + width
 
-        def go_on(found: Ints) -> int:
-            count: int = enumerate_by_sinks(
-                problem.offsets, masks, cost, best, most, state, sets, spent, found, STEPS
-            )
-            return count
+    def go_on(found: Ints) -> int:
+        count: int = enumerate_by_sinks(
+            problem.offsets, masks, cost, best, most, state, sets, spent, found, STEPS
+        )
+        return count
 
-        rows, complete = self.collect(go_on, state, n, np.inf)
-        return sorted_choices(piece, order[rows], complete)
+    rows = collect(piece.part, go_on, state, limit)
+    return sorted_choices(piece, order[rows], complete=bool(state[0] < 0))
 
-    def by_rises(self, piece: Piece, width: float, patience: float) -> NetworkChoices:
-        """Enumerate with the rises of the bound, unless that takes too long."""
-        from parentage.kernels.subsets import enumerate_networks
 
-        problem, n = piece.problem, piece.problem.n
-        order = np.lexsort((problem.cost, piece.rise, problem.child))
-        masks, rise, cost = problem.masks[order], piece.rise[order], problem.cost[order]
-        slack, most = piece.lack + width, piece.least + width
-        state, left = np.zeros(2 + 2 * n, np.int64), np.zeros((2, n + 1))
-        below = np.zeros((n + 1, n, masks.shape[1]), np.uint64)
-        state[1] = 1
-        below[0] = pack(np.eye(n, dtype=np.bool_))
-        taken = np.full(n, -1, np.int64)
+def by_rises(piece: Piece, width: float, limit: int, patience: float) -> NetworkChoices:
+    """Enumerate with the rises of the bound, unless that takes too long."""
+    from parentage.kernels.subsets import enumerate_networks
 
-        def go_on(found: Ints) -> int:
-            count: int = enumerate_networks(
-                problem.offsets, masks, rise, cost, slack, most,
-                state, left, below, taken, found, STEPS,
-            )  # fmt: skip
-            return count
+    problem, n = piece.problem, piece.problem.n
+    order = np.lexsort((problem.cost, piece.rise, problem.child))
+    masks, rise, cost = problem.masks[order], piece.rise[order], problem.cost[order]
+    slack, most = piece.lack + width, piece.least + width
+    state, left = np.zeros(2 + 2 * n, np.int64), np.zeros((2, n + 1))
+    below = np.zeros((n + 1, n, masks.shape[1]), np.uint64)
+    state[1] = 1
+    below[0] = pack(np.eye(n, dtype=np.bool_))
+    taken = np.full(n, -1, np.int64)
 
-        rows, complete = self.collect(go_on, state, n, patience)
-        return sorted_choices(piece, order[rows], complete)
+    def go_on(found: Ints) -> int:
+        count: int = enumerate_networks(
+            problem.offsets, masks, rise, cost, slack, most,
+            state, left, below, taken, found, STEPS,
+        )  # fmt: skip
+        return count
 
-    def collect(
-        self, go_on: Callable[[Ints], int], state: Ints, n: int, patience: float
-    ) -> tuple[Ints, bool]:
-        """Call a kernel until it ends, finds enough or finds little; whether it ended."""
-        buffer = np.empty((ROOM, n), np.int64)
-        found = [np.zeros((0, n), np.int64)]
-        total, idle = 0, 0
-        while state[0] >= 0 and total <= self.limit and idle < patience and not self.run.stopped():
-            count = go_on(buffer)
-            found.append(buffer[:count].copy())
-            total += count
-            idle += STEPS if count < FEW else 0
-        return np.concatenate(found), bool(state[0] < 0)
+    rows = collect(piece.part, go_on, state, limit, patience)
+    return sorted_choices(piece, order[rows], complete=bool(state[0] < 0))
 
-    def divided(self, piece: Piece, u: int, v: int, width: float) -> NetworkChoices:
-        """Enumerate the choices with an arc from ``u`` to ``v``, and those without it."""
-        flags = unpack(piece.problem.masks, piece.problem.n)
-        having = flags[:, u] | (piece.problem.child != v)
-        lacking = ~flags[:, u] | (piece.problem.child != v)
-        cases = [self.case(piece, keep, width) for keep in (having, lacking)]
-        excess = np.concatenate([case.excess for case in cases])
-        rank = np.argsort(excess, kind="stable")
-        sets = np.concatenate([case.sets for case in cases])[rank]
-        return NetworkChoices(excess[rank], sets, min(case.complete_to for case in cases))
 
-    def case(self, piece: Piece, keep: Flags, width: float) -> NetworkChoices:
-        """Enumerate what is left of a piece with some sets only, by new bounds."""
-        most = piece.least + width
-        problems = piece.problem.only(keep).parts(prune=False)
-        while True:
-            parts = [Part(self.run, problem) for problem in problems]
-            bounds = [reduced_costs(part, most, 0.0) for part in parts]
-            total = sum(bound for bound, _ in bounds)
-            room = most - total
-            if room < 0:
-                empty = np.zeros((0, piece.problem.n), np.int64)
-                return NetworkChoices(np.zeros(0), empty, np.inf)
-            left = [p.only(rise <= room) for p, (_, rise) in zip(problems, bounds, strict=True)]
-            smaller = [part for problem in left for part in problem.parts(prune=False)]
-            if len(smaller) == len(problems):
-                break
-            problems = smaller
-        pieces = [
-            Piece(problem, bound, 0.0, rise[rise <= room])
-            for problem, (bound, rise) in zip(left, bounds, strict=True)
-        ]
-        found = self.product(pieces, room)
-        shift = total - piece.least
-        reached = np.inf if found.complete_to >= room else found.complete_to + shift
-        return NetworkChoices(found.excess + shift, found.sets, reached)
+def collect(
+    part: Part, go_on: Callable[[Ints], int], state: Ints, limit: int, patience: float = np.inf
+) -> Ints:
+    """Call a kernel until it ends, with ``state[0]`` below 0, finds enough or finds little."""
+    buffer = np.empty((ROOM, part.problem.n), np.int64)
+    found = [buffer[:0]]
+    total, idle = 0, 0
+    while state[0] >= 0 and total <= limit and idle < patience and not part.stopped():
+        count = go_on(buffer)
+        found.append(buffer[:count].copy())
+        total += count
+        idle += STEPS if count < FEW else 0
+    return np.concatenate(found)
+
+
+def divided(piece: Piece, arc: tuple[int, int], width: float, limit: int) -> NetworkChoices:
+    """Enumerate the choices with an arc from ``u`` to ``v``, and those without it."""
+    u, v = arc
+    holds, others = unpack(piece.problem.masks, piece.problem.n)[:, u], piece.problem.child != v
+    cases = [case(piece, keep, width, limit) for keep in (holds | others, ~holds | others)]
+    excess = np.concatenate([one.excess for one in cases])
+    rank = np.argsort(excess, kind="stable")
+    sets = np.concatenate([one.sets for one in cases])[rank]
+    return NetworkChoices(excess[rank], sets, min(one.complete_to for one in cases))
+
+
+def case(piece: Piece, keep: Flags, width: float, limit: int) -> NetworkChoices:
+    """Enumerate what is left of a piece with some sets only, by new bounds."""
+    run, most = piece.part.run, piece.least + width
+    problems = piece.problem.only(keep).parts(prune=False)
+    while True:
+        bounds = [reduced_costs(Part(run, problem), most, 0.0) for problem in problems]
+        total = sum(bound for bound, _ in bounds)
+        room = most - total
+        if room < 0:
+            empty = np.zeros((0, piece.problem.n), np.int64)
+            return NetworkChoices(np.zeros(0), empty, np.inf)
+        left = [p.only(rise <= room) for p, (_, rise) in zip(problems, bounds, strict=True)]
+        smaller = [part for problem in left for part in problem.parts(prune=False)]
+        if len(smaller) == len(problems):
+            break
+        problems = smaller
+    pieces = [
+        Piece(Part(run, problem), bound, 0.0, rise[rise <= room])
+        for problem, (bound, rise) in zip(left, bounds, strict=True)
+    ]
+    found = product(pieces, room, limit)
+    shift = total - piece.least
+    reached = np.inf if found.complete_to >= room else found.complete_to + shift
+    return NetworkChoices(found.excess + shift, found.sets, reached)
 
 
 def dividing_arc(piece: Piece) -> tuple[int, int] | None:
@@ -692,13 +678,8 @@ def dividing_arc(piece: Piece) -> tuple[int, int] | None:
     return int(u), int(v)
 
 
-def cut_short(found: NetworkChoices) -> bool:
-    """Whether choices may be missing."""
-    return found.complete_to < 0
-
-
-def sorted_choices(piece: Piece, rows: Ints, complete: bool) -> NetworkChoices:
-    """Return choices, given by rows of the problem, by rising excess."""
+def sorted_choices(piece: Piece, rows: Ints, *, complete: bool) -> NetworkChoices:
+    """Return choices, given by rows of the problem, by rising excess; −1: some may be missing."""
     excess = piece.problem.cost[rows].sum(axis=1) - piece.least
     rank = np.argsort(excess, kind="stable")
     return NetworkChoices(
@@ -712,9 +693,12 @@ def narrower(piece: Piece, best: Ints, width: float) -> list[Piece]:
     rise = dict(zip(piece.problem.sets.tolist(), piece.rise.tolist(), strict=True))
     return [
         Piece(
-            part, cost_of(part, best), piece.lack, np.array([rise[i] for i in part.sets.tolist()])
+            Part(piece.part.run, problem),
+            cost_of(problem, best),
+            piece.lack,
+            np.array([rise[i] for i in problem.sets.tolist()]),
         )
-        for part in piece.problem.only(keep).parts(prune=False)
+        for problem in piece.problem.only(keep).parts(prune=False)
     ]
 
 
@@ -787,9 +771,9 @@ def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats
         lp.remove(now + its_rise > least + width)
         gaps.append(least - bound)
         cutter.learn(gaps)
-        if patience.is_over(gaps) or gaps[-1] <= part.run.tolerance:
+        if stalled(gaps, patience) or gaps[-1] <= part.run.tolerance:
             break
-        found = cutter.separate(Support.of(lp.sets, lp.x), node, gaps)
+        found = cutter.separate(UsedSets.of(lp.sets, lp.x), node, gaps)
         if not found or part.stopped():
             break
         lp.forget()

@@ -397,12 +397,12 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
     names = _enumerate([lists.names[v] for v in blocked])
     if constraints and not blocked_group(allowed_problem(lists, None)):
         raise InfeasibleError(
-            f"with these constraints no acyclic choice is left: every allowed set of {names} "
+            f"these constraints allow no acyclic network: every allowed set of {names} "
             f"holds another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; "
             "relax one, or score the table under these constraints to get all the sets they allow"
         )
     raise ListsError(
-        f"no acyclic choice: every candidate set of {names} holds another of them; "
+        f"these lists allow no acyclic network: every set of {names} holds another of them; "
         "add an empty set to one of these lists"
     )
 
@@ -539,5 +539,5 @@ def check_start(start: Network, names: Sequence[str]) -> None:
     """
     if odd := set(start.names) ^ set(names):
         raise InputError(
-            f"the network to start from has other variables: {min(odd)!r} is in one only"
+            f"the network to start from has other variables: {min(odd)!r} is in only one of them"
         )

@@ -177,9 +177,10 @@ class CutLP:
         self.kept = np.concatenate([self.kept, sets])
 
     def count_work(self) -> None:
-        """Add the work of the solver's last run: by its iterations, and by the columns."""
-        steps = max(0, self.solver.getInfo().simplex_iteration_count)
-        self.work += steps * (50_000 + 40 * len(self.kept)) + 800 * len(self.kept)
+        """Add the work of the solver's last run: by its iterations, by columns and by rows."""
+        steps, columns = max(0, self.solver.getInfo().simplex_iteration_count), len(self.kept)
+        rows = self.problem.n + len(self.rows)
+        self.work += steps * (50_000 + 40 * columns + rows * rows // 40) + 800 * columns
 
     def infeasible(self) -> bool:
         """Whether the last run found no solution."""

@@ -77,7 +77,7 @@ DECIDED = 1.0 - FRACTIONAL
 
 
 @dataclass(frozen=True, eq=False)
-class Support:
+class UsedSets:
     """The sets with positive value: child, value, parents in CSR form (see the kernels)."""
 
     n: int
@@ -87,7 +87,7 @@ class Support:
     parents: Ints
 
     @classmethod
-    def of(cls, sets: Sets, x: Floats) -> Support:
+    def of(cls, sets: Sets, x: Floats) -> UsedSets:
         """Take what is positive in ``x[m]``."""
         used = np.flatnonzero(x > ZERO)
         sizes = sets.starts[used + 1] - sets.starts[used]
@@ -132,7 +132,7 @@ class Support:
         return tails[order], heads[order], weight[order]
 
 
-def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]:
+def packings(support: UsedSets, tuning: Tuning, *, largest: int = 4) -> list[Cut]:
     """Return violated set-packing cuts of up to ``largest`` members, most violated first."""
     from parentage.kernels.cuts import count_groups, list_groups
 
@@ -153,12 +153,11 @@ def packings(support: Support, tuning: Tuning, *, largest: int = 4) -> list[Cut]
     return found
 
 
-def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
+def clusters(support: UsedSets, tuning: Tuning, k: int = 1) -> list[Cut]:
     """Return violated (k-)cluster cuts found by short walks, most violated first."""
-    from parentage.kernels.cuts import SupportArrays, walk_clusters
+    from parentage.kernels.cuts import walk_clusters
 
     tails, heads, _ = support.arcs
-    users_at, users = support.users
     found, values = walk_clusters(
         k,
         tails,
@@ -166,20 +165,19 @@ def clusters(support: Support, tuning: Tuning, k: int = 1) -> list[Cut]:
         tuning.least,
         tuning.tenure,
         3 * tuning.tenure,
-        SupportArrays(
+        (
             support.child,
             support.value,
             support.starts,
             support.parents,
-            users_at,
-            users,
+            *support.users,
             support.own_at,
         ),
     )
     return [counting_cut(np.flatnonzero(found[i]), k) for i in np.argsort(values, kind="stable")]
 
 
-def short_cycles(support: Support, tuning: Tuning) -> list[Cut]:
+def short_cycles(support: UsedSets, tuning: Tuning) -> list[Cut]:
     """Return violated cluster cuts on cycles of the support, most violated first.
 
     An arc of value w is 1 − w long: exactly the cycles shorter than one are too heavy.
@@ -233,7 +231,7 @@ def _cycle(above: list[list[int]], start: int) -> list[int]:
     raise AssertionError("a strongly connected component without a cycle")
 
 
-def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
+def plain_cuts(support: UsedSets, tuning: Tuning) -> list[Cut]:
     """Return what the quick separators find; k-cluster cuts only when that is little.
 
     Cycle cuts are for large parts and for when the walks find few. Set packing is a special case
@@ -248,7 +246,7 @@ def plain_cuts(support: Support, tuning: Tuning) -> list[Cut]:
     return unique(found)
 
 
-def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -> Cut | None:
+def exact_cluster(support: UsedSets, tuning: Tuning, seconds: float = math.inf) -> Cut | None:
     """Return a violated cluster cut if there is one; None, too, when that became too much work.
 
     An integer programme: y[v] = 1 for members; z = 1 for a set of the support that belongs to a
@@ -289,7 +287,7 @@ def exact_cluster(support: Support, tuning: Tuning, seconds: float = math.inf) -
 
 
 def _cluster_programme(
-    support: Support, nodes: Ints
+    support: UsedSets, nodes: Ints
 ) -> tuple[Floats, npt.NDArray[np.int32], npt.NDArray[np.int32], Floats]:
     """Return costs, and rows z <= y[child], z <= sum of y[parents] as CSR, all ``<= 0``."""
     position = np.full(support.n, -1, np.int64)
@@ -325,7 +323,7 @@ class LocalCuts:
 
     def separate(
         self,
-        support: Support,
+        support: UsedSets,
         binding: Sequence[Cut],
         level: int = 0,
         stopped: Callable[[], bool] = lambda: False,
@@ -361,7 +359,7 @@ class LocalCuts:
         found.sort(key=lambda pair: -pair[0])
         return [cut for _, cut in found]
 
-    def _look(self, support: Support, batch: list[SupportSet]) -> list[Look]:
+    def _look(self, support: UsedSets, batch: list[SupportSet]) -> list[Look]:
         """Look for a cut at every support set, side by side."""
         from parentage.kernels.local import local_cut
 
@@ -377,7 +375,7 @@ class LocalCuts:
             cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
         ]
 
-    def _choose(self, support: Support, binding: Sequence[Cut], most: int) -> list[SupportSet]:
+    def _choose(self, support: UsedSets, binding: Sequence[Cut], most: int) -> list[SupportSet]:
         """Return support sets worth a look, each once, small ones rather first."""
         arc = support.matrix
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
@@ -443,7 +441,7 @@ def through_cuts(
     used = np.flatnonzero(x > DECIDED)
     decided = np.full(len(sets.offsets) - 1, -1, np.int64)
     decided[np.searchsorted(sets.offsets, used, side="right") - 1] = used
-    support = shrunken_support(Support.of(sets, x), decided >= 0, upwards(sets, decided))
+    support = shrunken_support(UsedSets.of(sets, x), decided >= 0, upwards(sets, decided))
     level = min(1, len(local.tuning.sizes) - 1)
     return [
         weighed(replace(cut, through=passed(sets, x, decided, cut.members)), listed)
@@ -500,7 +498,7 @@ def upwards(sets: Sets, decided: Ints) -> Flags:
     return above
 
 
-def shrunken_support(support: Support, decided: Flags, above: Flags) -> Support:
+def shrunken_support(support: UsedSets, decided: Flags, above: Flags) -> UsedSets:
     """Return the support of the undecided variables, decided parents passed through."""
     flags = np.zeros((len(support.child), support.n), np.bool_)
     flags[np.repeat(np.arange(len(flags)), np.diff(support.starts)), support.parents] = True
@@ -509,7 +507,7 @@ def shrunken_support(support: Support, decided: Flags, above: Flags) -> Support:
     reached = flags.astype(np.float32) @ (above & decided[:, None]).astype(np.float32) > 0
     flags = (flags | reached) & ~decided[None, :]
     flags[np.arange(len(child)), child] = False
-    return Support(
+    return UsedSets(
         support.n,
         child,
         support.value[open_sets],

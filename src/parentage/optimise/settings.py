@@ -19,13 +19,14 @@ class Optimising(Settings):
         """
         How the network is found: ``"subsets"`` (dynamic programming with proof, for parts of up to
         about 28 variables), ``"branch-and-cut"`` (integer programming with proof), ``"orders"``
-        (local search without proof), or ``"auto"``, which chooses for each strongly connected part.
+        (local search without proof), or ``"auto"``, which chooses for each part that can be solved
+        separately.
         """,
         Option("auto|subsets|orders|branch-and-cut"),
     )
     gap_limit: float = setting(
         0.0,
-        "Stop when the optimality gap is at most this.",
+        "Stop when the optimality gap is at most G, in the unit of the score.",
         Option("G", float, least=0),
     )
     seed: int = setting(0, "Seed of the random numbers.", Option("INTEGER", int))
@@ -33,8 +34,10 @@ class Optimising(Settings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.engine not in ENGINES:
-            raise InputError(f"no engine {self.engine!r}; {did_you_mean(self.engine, ENGINES)}")
+            raise InputError(
+                f"unknown engine {self.engine!r}; {did_you_mean(self.engine, ENGINES)}"
+            )
         if self.seed < 0:
-            raise InputError(f"the seed must not be negative, but is {self.seed}")
+            raise InputError(f"the seed must be at least 0, not {self.seed}")
         if not self.gap_limit >= 0:
-            raise InputError(f"the gap limit must not be negative, but is {self.gap_limit}")
+            raise InputError(f"the gap limit must be at least 0, not {self.gap_limit}")

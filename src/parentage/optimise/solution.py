@@ -248,13 +248,20 @@ def scope_of(
 ) -> Scope:
     """Say which networks are allowed: by the lists' own account and by what is asked now.
 
-    A listed set may be left out for one that scores less by up to the account's tolerance, once
-    for every variable; the solver's tolerance comes on top.
+    A set is left out if one of its proper subsets scores less by no more than the account's
+    tolerance. That subset may be left out for the same reason, and so on: a network of listed sets
+    scores less by at most the tolerance for each arc. The solver's tolerance comes on top.
     """
     origin, given = lists.account, constraints or Constraints()
     limit = max_parents
     if isinstance(origin, Account):
         given = origin.constraints.merge(given)
         limit = stricter(lists.names, origin.max_parents, max_parents)
-        tolerance += lists.n_variables * origin.tolerance
+        tolerance += _most_arcs(lists.n_variables, origin) * origin.tolerance
     return Scope(origin, limit, given, tolerance)
+
+
+def _most_arcs(n: int, account: Account) -> int:
+    """Return the largest number of arcs in a network of sets that the search compared."""
+    limits = (n - 1, account.max_parents, account.complete_to)
+    return min(n * min(one for one in limits if isinstance(one, int)), n * (n - 1) // 2)

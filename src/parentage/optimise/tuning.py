@@ -12,19 +12,10 @@ same lists lead to the same proof on every machine and with any number of thread
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-
-class Patience(NamedTuple):
-    """Cutting goes on while ``rounds`` rounds close at least a ``share`` of the gap."""
-
-    rounds: int
-    share: float
-
-    def is_over(self, gaps: list[float]) -> bool:
-        """Whether the last gaps have closed too little."""
-        late = len(gaps) > self.rounds
-        return late and gaps[-1] > (1 - self.share) * gaps[-1 - self.rounds]
+Patience = tuple[int, float]
+"""Cutting goes on while so many rounds close at least such a share of the gap."""
 
 
 def tuned(value: Any, unit: str, why: str, row: str) -> Any:
@@ -97,7 +88,7 @@ class Tuning:
         "local cuts from the first round",
     )
     stall: Patience = tuned(
-        Patience(12, 0.01),
+        (12, 0.01),
         "rounds, share",
         "In a large part plain cuts continue until then.",
         "large parts: local cuts at once",
@@ -178,13 +169,13 @@ class Tuning:
         "",
     )
     root_patience: Patience = tuned(
-        Patience(8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
+        (8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
     )
     large_patience: Patience = tuned(
-        Patience(30, 0.01), "rounds, share", "At a large root.", "large roots like small ones"
+        (30, 0.01), "rounds, share", "At a large root.", "large roots like small ones"
     )
     node_patience: Patience = tuned(
-        Patience(4, 0.05), "rounds, share", "At another node.", "nodes as long as roots"
+        (4, 0.05), "rounds, share", "At another node.", "nodes as long as roots"
     )
     slacks: tuple[float, ...] = tuned(
         (0.0, 1e-5, 1e-4, 1e-3),

@@ -71,7 +71,7 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
         return f"{first} It was learned from other data; nothing is proved about these rows."
     among = scope.words() or " among all networks"
     if found.optimal:
-        return f"{first} Proven{among}: none scores higher under {score_title(scope)}."
+        return f"{first} Proven{among}: no network scores higher under {score_title(scope)}."
     listed = "" if found.score is None else scope.about_lists(found.score)
     last = f" It is {listed}." if listed else ""
     if (beside := found.beside()) is not None:
@@ -154,12 +154,12 @@ def methods(
         said.append(f"The data are {data}{f' with {missing:,} missing values' if missing else ''}.")
         recipe = table.recipe
         if recipe is not None and recipe.account is not None and recipe.account.rows_dropped:
-            said.append(f"{recipe.account.rows_dropped:,} rows with missing values were left out.")
+            said.append(f"Rows left out for missing values: {recipe.account.rows_dropped:,}.")
         cut = [] if recipe is None else [c for c in recipe.columns if c.cuts]
         if cut:
             rules = sorted({c.rule for c in cut if c.rule})
             how = f" by {', '.join(rules)}" if rules else ""
-            said.append(f"{counted(len(cut), 'column')} were discretised{how}.")
+            said.append(f"Columns discretised{how}: {len(cut)}.")
     if found.score is None or scope is None:
         said.append(f"The network was analysed with {program}.")
     else:

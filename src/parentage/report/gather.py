@@ -267,7 +267,7 @@ def gather(
         raise InputError("the support belongs to another network")
     near = None if support is None else support.near_networks
     if near is not None and set(near.names) != set(network.names):
-        raise InputError("the near-optimal networks have other variables")
+        raise InputError("the near-optimal networks have other variables than the network")
     if parameters is not None and parameters.network.names != network.names:
         raise InputError("the variables of the parameters are in another order than the network's")
     table = None if table is None else table.select(network.names)
@@ -432,11 +432,11 @@ def _what_if(parameters: Parameters, table: Table | None) -> WhatIf:
     plan = plan_elimination(families, sizes)
     refused = ""
     if cells > MOST_CELLS:
-        refused = f"The probability tables have {number(cells)} cells, too many for a page."
+        refused = f"The probability tables have {number(cells)} cells, too many for a report."
     elif plan.total > MOST_WORK:
         refused = (
             f"Setting evidence would take tables of {number(plan.total)} cells at every click, "
-            f"the largest over {len(plan.largest)} variables together: too many for a page."
+            f"the largest over {len(plan.largest)} variables together: too many for a report."
         )
         if plan.cells <= MAX_TABLE:
             refused += " The command “parentage query” can compute more."
@@ -471,7 +471,7 @@ def alternatives(near: NearOptimal) -> Alternatives:
         (
             len(members),
             math.exp((near.score - max(near.scores[i] for i in members)) * near.unit),
-            "; ".join(_difference(*near.difference(number))) or "the same links",
+            "; ".join(_difference(**near.difference(number))) or "the same links",
         )
         for number, members in enumerate(near.classes[:MOST_CLASSES])
     ]

@@ -333,7 +333,7 @@ class Scope:
     Examples
     --------
     >>> Scope(Unknown(), 2, Constraints(), 1e-6).words()
-    ' among the networks that these lists allow and have at most 2 parents a variable'
+    ' among the networks that these lists allow and have at most 2 parents per variable'
     """
 
     origin: Origin
@@ -376,7 +376,7 @@ class Scope:
             bounds.append("these lists allow")
         if isinstance(self.max_parents, int):
             plural = "" if self.max_parents == 1 else "s"
-            bounds.append(f"have at most {self.max_parents} parent{plural} a variable")
+            bounds.append(f"have at most {self.max_parents} parent{plural} per variable")
         elif self.max_parents is not None and not self.constraints.max_parents:
             bounds.append("the limits on parents allow")
         if self.constraints:
@@ -528,7 +528,7 @@ class Completion:
         """Say how it went, in a line per network."""
         lines = [
             f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}, {step.changed} changed, "
-            f"log-likelihood of the observed values {step.log_likelihood:.4f}, with penalty "
+            f"observed values alone: log-likelihood {step.log_likelihood:.4f}, score "
             f"{step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
@@ -539,6 +539,5 @@ class Completion:
         )
         end += f", the best result of {self.starts} starts" if self.starts > 1 else ""
         left = f"; {self.empty_rows:,} empty rows left out" if self.empty_rows else ""
-        return "\n".join(
-            [*lines, f"expectation maximisation: {end} ({self.completions:,} distinct rows){left}"]
-        )
+        rows = f"{self.completions:,} distinct completed rows"
+        return "\n".join([*lines, f"expectation maximisation: {end} ({rows}){left}"])

@@ -240,8 +240,9 @@ def search_table(
         slot = None if checkpoint is None else checkpoint.slot(f"search-{number}")
         with contextlib.closing(SearchState(slot, context.exchange, most)) as state:
             pausing = paused if waiting else None
-            found = LevelSearch(plan, own, state, up_to, foresee, first, moment, pausing).run()
-        outcomes.append(found)
+            search = LevelSearch(plan, own, state, up_to, foresee, first, moment, pausing)
+            outcomes.append(search.run())
+        moment = search.moment
     return Searched(prepared, plans, tuple(outcomes), began)
 
 

@@ -178,7 +178,7 @@ def parse_name(text: str) -> tuple[Kind, float | None]:
         raise InputError(f"unknown score {text!r}; {did_you_mean(name, _BY_NAME)}")
     if kind.parameter is None:
         if colon:
-            raise InputError(f"the score {text!r} takes no number; type {name}")
+            raise InputError(f"the score {text!r} accepts no number; type {name}")
         return kind, None
     if not colon and (kind.default is not None or kind.by_table):
         return kind, kind.default

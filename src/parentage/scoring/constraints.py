@@ -100,6 +100,12 @@ class Constraints:
     max_parents: Mapping[str, int] = field(default_factory=dict)
     tiers: tuple[tuple[str, ...], ...] = ()
 
+    def __post_init__(self) -> None:
+        """Take lists, too: ``forbidden=[("A", "B")]``."""
+        for name in ("required", "forbidden"):
+            object.__setattr__(self, name, frozenset(map(tuple, getattr(self, name))))
+        object.__setattr__(self, "tiers", tuple(map(tuple, self.tiers)))
+
     def __bool__(self) -> bool:
         return bool(self.required or self.forbidden or self.max_parents or self.tiers)
 
@@ -198,7 +204,9 @@ class Constraints:
         self._check_names(names)
         for parent, child in sorted(self.required):
             if (parent, child) in self.forbidden:
-                raise InfeasibleError(f"the arc {_arc((parent, child))} is required and forbidden")
+                raise InfeasibleError(
+                    f"the arc {_arc((parent, child))} is both required and forbidden"
+                )
             if self._later(parent, child):
                 raise InfeasibleError(
                     f"the required arc {_arc((parent, child))} goes from tier "
@@ -231,9 +239,11 @@ class Constraints:
             _known(parent, known, names, f"the {kind} arc {_arc((parent, child))}")
             _known(child, known, names, f"the {kind} arc {_arc((parent, child))}")
         for child, limit in self.max_parents.items():
-            _known(child, known, names, f"the in-degree limit {child}={limit}")
+            _known(child, known, names, f"the limit on parents {child}={limit}")
             if limit < 0:
-                raise ConstraintError(f"the in-degree limit of {child!r} is {limit}; use 0 or more")
+                raise ConstraintError(
+                    f"the limit on parents of {child!r} must be at least 0, not {limit}"
+                )
         seen: set[str] = set()
         for level, tier in enumerate(self.tiers, 1):
             for name in tier:
@@ -323,7 +333,7 @@ class Prior:
             )
         if not 0 < found.default < 1:
             raise InputError(
-                "must lie between 0 and 1: what holds for every arc is a constraint",
+                "must lie between 0 and 1, without 0 and 1 themselves",
                 Way("max_parents", 0, "for no arcs at all"),
                 about=Way("prior", found.default),
             )
@@ -458,7 +468,7 @@ def read_prior(path: str | os.PathLike[str]) -> Prior:
     arcs = Counter((parent, child) for parent, child, _ in stored.arcs)
     for arc, times in arcs.items():
         if times > 1:
-            raise ConstraintError(f"{str(path)!r}: the arc {_arc(arc)} is there twice")
+            raise ConstraintError(f"{str(path)!r}: the arc {_arc(arc)} occurs twice")
     return Prior.of(stored.prior())
 
 

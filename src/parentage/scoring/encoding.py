@@ -74,7 +74,6 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Codes, Repeats
-    from parentage.kernels.missing import Rows
     from parentage.scoring.scores import NodeAverage, Score
     from parentage.scoring.scores.fixed_point import FixedPoint
 
@@ -364,19 +363,16 @@ class Encoded(Encoding):
         With ``f[row, count]`` it is the sum of that instead of c ln c, for set i of ``f[row[i]]``;
         ``excess``, if given, is filled (:mod:`parentage.kernels.counting`).
         """
-        from parentage.kernels.counting import Block, count_sets
+        from parentage.kernels.counting import count_sets
 
-        block = Block(
-            members,
-            np.zeros(len(members), np.int32) if row is None else row,
-            np.empty(len(members), np.int64),
-            np.empty(0, np.int64) if excess is None else excess,
-        )
+        G = np.empty(len(members), np.int64)
+        which = np.zeros(len(members), np.int32) if row is None else row
+        more = np.empty(0, np.int64) if excess is None else excess
         count_sets(
-            block, self.first_rows, self.first_starts, self.arity, self.offset, self.codes,
-            self.row_bits, self.repeats, self.grid.f[None, :] if f is None else f,
+            (members, which, G, more), self.first_rows, self.first_starts, self.arity, self.offset,
+            self.codes, self.row_bits, self.repeats, self.grid.f[None, :] if f is None else f,
         )  # fmt: skip
-        return block.G
+        return G
 
 
 def encode(
@@ -549,14 +545,12 @@ class EncodedMissing(Encoding):
     n_rows: int
     """N, rows that are left out included."""
 
-    @cached_property
-    def rows(self) -> Rows:
-        """What is counted, for the kernels."""
-        from parentage.kernels.missing import Rows
-
+    @property
+    def rows(self) -> tuple[Any, ...]:
+        """What :func:`parentage.kernels.missing.count_complete` counts."""
         once = np.ones(len(self.label), np.uint32)
         repeats = self.repeats if len(self.repeats) else once
-        return Rows(self.codes, self.label, self.n_labels, repeats, self.grid.f)
+        return self.codes, self.label, self.n_labels, repeats, self.grid.f
 
 
 def encode_missing(

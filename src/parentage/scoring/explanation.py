@@ -232,7 +232,7 @@ def _checks(
         for parent in parents:
             if rule.sides is not None:
                 sides = rule.sides(numbers[parent])
-                left, right = float(sides.left) / unit, float(sides.right) / unit
+                left, right = (float(side) / unit for side in sides)
                 removed = bool(fires(sides, float(grid.to_float(grid.tolerance))))
                 yield RuleCheck(rule.name, parent, left, right, removed)
             elif rule.name in caps and len(where):

@@ -249,7 +249,7 @@ class CandidateLists:
 
         Warns
         -----
-        CutWarning
+        UnprovenWarning
             There are more networks than ``max_networks``.
         DataWarning
             The lists were pruned for the optimum: ``score(…, width=…)`` makes wider ones.

@@ -10,8 +10,8 @@ X, a parent set Π, one of its members Y and Π* = Π \\ Y:
 * h_V = N·H(V | everything else),
 * γ, the width, is how far below its best subset a set may score and still be kept.
 
-Every theorem is a function that returns its two :class:`Sides`; :func:`fires` is the one place
-that compares them. The functions take numbers or arrays; :mod:`parentage.kernels.judging` has the
+Every theorem is a function that returns its two sides; :func:`fires` is the one place that compares
+them. The functions take numbers or arrays; :mod:`parentage.kernels.judging` has the
 same inequalities in fixed point, tested against these.
 
 A :class:`Rule` says everything about a rule that is not its inequality: where it is proved, for
@@ -43,16 +43,14 @@ _ROUNDING = 1e-9
 """What the limits on parents are rounded up by: floating point may never make one too small."""
 
 
-class Sides(NamedTuple):
-    """The two sides of a rule's inequality ``left ≤ right``."""
-
-    left: Number
-    right: Number
+Sides = tuple[Number, Number]
+"""The two sides of a rule's inequality, left ≤ right."""
 
 
 def fires(sides: Sides, tolerance: float = 0.0) -> Any:
     """Whether left ≤ right beyond doubt: a tie within the tolerance never prunes."""
-    return sides.left <= sides.right - tolerance
+    left, right = sides
+    return left <= right - tolerance
 
 
 # ---------------------------------------------------------------------------------------------
@@ -86,7 +84,7 @@ def lemma3(bin_star: Number, penalty: Number, width: Number = 0.0) -> Sides:
     the left it is stronger than Alg1, which looks only at the set just left. It works where some
     subset explains the child well.
     """
-    return Sides(-bin_star + width, penalty)
+    return -bin_star + width, penalty
 
 
 def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
@@ -103,7 +101,7 @@ def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
 
 def theorem1(n_h_x_star: Number, n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Theorem 1: N·min{H(X|Π*), H(Y|Π*)} ≤ (r_Y − 1)·pen(X, Π*) ⇒ drop Π* ∪ Y and all supersets."""
-    return Sides(lemma4(n_h_x_star, n_h_y_star) + width, added)
+    return lemma4(n_h_x_star, n_h_y_star) + width, added
 
 
 def theorem2(n_h_x: Number, n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
@@ -112,27 +110,27 @@ def theorem2(n_h_x: Number, n_h_y: Number, added: Number, width: Number = 0.0) -
     Conditioning on less gives larger entropies, so any Π' at hand will do: Π' = ∅ costs nothing
     (rule ``thm2``). It works where Π* explains little.
     """
-    return Sides(lemma4(n_h_x, n_h_y) + width, added)
+    return lemma4(n_h_x, n_h_y) + width, added
 
 
 def alg1(n_h_x_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg1, Theorem 1 on the child's side: N·H(X|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_x_star + width, added)
+    return n_h_x_star + width, added
 
 
 def alg2(n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg2, Theorem 1 on the parent's side: N·H(Y|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_y_star + width, added)
+    return n_h_y_star + width, added
 
 
 def alg3(n_h_x: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg3, Theorem 2 with Π' = ∅ on the child's side: N·H(X) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_x + width, added)
+    return n_h_x + width, added
 
 
 def alg4(n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
     """Alg4, Theorem 2 with Π' = ∅ on the parent's side: N·H(Y) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return Sides(n_h_y + width, added)
+    return n_h_y + width, added
 
 
 def theorem1_plus(
@@ -156,7 +154,7 @@ def theorem1_plus(
     w (r_X − 1)(q_Π* − 1) < pen(X, Π*), hence g < r_Y·pen(X, Π*) ≤ (r_Y − 1)·pen(X, Π''), and Π'
     loses to Π''. ∎  It needs r_Y ≥ 2: constant columns are set aside first.
     """
-    return Sides(lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + width, added + delta)
+    return lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + width, added + delta
 
 
 # ---------------------------------------------------------------------------------------------
@@ -169,7 +167,7 @@ def theorem4(bin_star: Number, h_x: Number, cells: Number, adds: Any, width: Num
     ``cells`` is ln r_X times the joint states that occur, of Π or of X with all but one of Π. The
     two parts add up where ess / q_Π ≤ 1/3 (``adds``); elsewhere the larger one counts.
     """
-    return Sides(-bin_star + width, np.where(adds, h_x + cells, np.maximum(h_x, cells)))
+    return -bin_star + width, np.where(adds, h_x + cells, np.maximum(h_x, cells))
 
 
 def theorem6(bin_star: Number, h_x: Number, price: Number, width: Number = 0.0) -> Sides:
@@ -178,7 +176,7 @@ def theorem6(bin_star: Number, h_x: Number, price: Number, width: Number = 0.0) 
     The price of qNML is its penalty, that of K2, Jeffreys and fNML what the score of Π would be if
     it told X exactly; neither falls when parents are added.
     """
-    return Sides(-bin_star + width, h_x + price)
+    return -bin_star + width, h_x + price
 
 
 def theorem7(
@@ -194,7 +192,7 @@ def theorem7(
     What Y adds to the penalty falls again for many joint states, so the least it adds wherever the
     penalty is still affordable has to be enough, too.
     """
-    return Sides(n_h_y_star - h_y + width, np.minimum(added + delta, least_added))
+    return n_h_y_star - h_y + width, np.minimum(added + delta, least_added)
 
 
 def functional(occupied: Number, occupied_star: Number) -> Sides:
@@ -202,7 +200,7 @@ def functional(occupied: Number, occupied_star: Number) -> Sides:
 
     Both are whole numbers; the quarter makes equality fire in spite of a tolerance.
     """
-    return Sides(occupied, occupied_star + 0.25)
+    return occupied, occupied_star + 0.25
 
 
 # ---------------------------------------------------------------------------------------------

@@ -21,7 +21,7 @@ class Scoring(Settings):
 
     max_parents: int | Mapping[str, int] | None = setting(
         None,
-        "Largest number of parents, of all variables or by name. No limit by default.",
+        "Allow at most K parents for every variable, or for one. No limit by default.",
         Option("K|NAME=K", short="-k", repeatable=True, common=True),
     )
     score: str = setting(
@@ -32,8 +32,8 @@ class Scoring(Settings):
     prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
         None,
         """
-        Prior probability of every arc, or of single arcs (a TOML file). Scores then include the log
-        prior, relative to the network without arcs.
+        Prior probability of every arc, or of single arcs (a TOML file). Scores then include the
+        logarithm of the prior, relative to that of the network without arcs.
 
         By arc: ``{("smoke", "lung"): 0.9}``, or a :class:`parentage.Prior`.
         """,
@@ -47,16 +47,16 @@ class Scoring(Settings):
     rules: str | Iterable[str] | None = setting(
         None,
         """
-        Pruning rules by name, comma separated; none, all, default. The lists never depend on
-        them, the time does.
+        Pruning rules to use: names separated by commas, none, all or default. They change the
+        time, never the lists.
         """,
         Option("LIST", page="rules.md"),
     )
     width: float | None = setting(
         None,
         """
-        Keep also the sets that score at most this much below their best subset, in the unit of the
-        scores, so that every network within that distance of the optimum survives.
+        Also keep sets that score up to W below their best subset, in the unit of the scores. The
+        lists then contain every network that scores within W of the optimum.
         """,
         Option("W", float),
     )
@@ -100,17 +100,17 @@ class Growing(Settings):
     complete: int | None = setting(
         None,
         """
-        Search all parent sets of up to this size. Of larger ones, search only those around the best
-        network. By default the search is complete as far as time and memory allow.
+        List all parent sets of up to K parents, and larger ones only around the best network. By
+        default the lists are complete as far as time and memory allow.
         """,
         Option("K", int, least=0, page="scale.md"),
     )
     effort: float | None = setting(
         None,
         """
-        Work for expanding incomplete lists, in nominal seconds of one core. It is counted in work
-        and not by a clock, so that runs repeat. By default lists are expanded until the time
-        limit; without one, for a minute or as long as scoring took.
+        Work for expanding incomplete lists, in nominal seconds: roughly seconds of one core, but
+        counted in operations, so that every run does the same. By default lists are expanded until
+        the time limit; without one, for a minute or as long as scoring took.
         """,
         Option("S", float, least=0),
     )
@@ -120,4 +120,4 @@ class Growing(Settings):
         if self.complete is not None and self.complete < 0:
             raise InputError(f"complete must be at least 0, not {self.complete}")
         if self.effort is not None and not self.effort >= 0:
-            raise InputError(f"the effort must not be negative, but is {self.effort}")
+            raise InputError(f"the effort must be at least 0, not {self.effort}")

@@ -66,6 +66,8 @@ class Tuning:
     seconds_per_set, seconds_per_set_and_row
         What counting a set takes one core, as far as it is told before any set was counted
         (benchmarks/results/score.md, CPU of the largest jobs).
+    plain_per_join
+        CPU seconds that a join takes at least where kernels run as plain Python.
     joining
         What a level takes when it is joined, in sizes of what is stored of it: with its siblings.
     listing
@@ -109,6 +111,7 @@ class Tuning:
     most_sets: int = 1 << 25
     seconds_per_set: float = 6e-7
     seconds_per_set_and_row: float = 1.1e-10
+    plain_per_join: float = 1e-5
     joining: float = 1.2
     listing: int = 8
     kernel_bytes: int = 60 << 20

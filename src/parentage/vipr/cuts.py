@@ -29,7 +29,7 @@ from parentage.vipr.model import Row
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from parentage.check.document import Cut
+    from parentage.check.document import StatedCut
     from parentage.vipr.model import Lines
 
 Others = dict[int, set[int]]
@@ -120,7 +120,7 @@ class Member(NamedTuple):
         return {i: value for i, (value, _) in self.choices.items()}
 
 
-def derive_cut(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
+def derive_cut(lines: Lines, cut: StatedCut, sets: Collection[int]) -> int | None:
     """Derive a cut for some of the sets; return the number of its row, None if it weighs none.
 
     Raises
@@ -247,7 +247,7 @@ def _clause(lines: Lines, v: int, others: set[int], terms: list[tuple[int, int]]
     return lines.derive(clause, [*terms, *links], rounded=True)
 
 
-def _local(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
+def _local(lines: Lines, cut: StatedCut, sets: Collection[int]) -> int | None:
     """Derive a local cut.
 
     One that passes through other variables holds without them up to M more. Assume that it does
@@ -282,7 +282,7 @@ def _local(lines: Lines, cut: Cut, sets: Collection[int]) -> int | None:
     return _through(lines, cut, plain, passing, reached, sets)
 
 
-def _reach(cut: Cut) -> dict[int, int]:
+def _reach(cut: StatedCut) -> dict[int, int]:
     """Members (as bits) above every variable passed through."""
     bit = {u: 1 << t for t, u in enumerate(cut.members)}
     reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
@@ -295,7 +295,7 @@ def _reach(cut: Cut) -> dict[int, int]:
 
 def _through(
     lines: Lines,
-    cut: Cut,
+    cut: StatedCut,
     plain: list[Member],
     passing: list[Member],
     reached: dict[int, int],
@@ -341,7 +341,7 @@ def _through(
 
 def _with_passages(
     lines: Lines,
-    cut: Cut,
+    cut: StatedCut,
     passing: list[Member],
     reached: dict[int, int],
     arcs: dict[tuple[int, int], int],

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.check.document import LARGEST, Cut, ProofError
+from parentage.check.document import LARGEST, ProofError, StatedCut
 from parentage.check.nodes import checked_row, forest_costs, forest_prices
 from parentage.vipr.cuts import MOST_MEMBERS
 
 if TYPE_CHECKING:
     from parentage.check.document import Document, ProofNode, Round, Step
     from parentage.check.families import Families, Flags, Ints
-    from parentage.check.nodes import Row
+    from parentage.check.nodes import CheckedCut
 
 
 SHARES = (0.3, 0.1, 0.03, 0.01)
@@ -54,29 +54,29 @@ Move = Removal | Forced | int
 
 
 @dataclass
-class Node:
+class WalkedNode:
     """A node of the proof: variables, goal, moves, and what comes after them."""
 
     variables: list[int]
     goal: int
     moves: list[Move] = field(default_factory=list)
-    branch: tuple[int, Ints, Node, Node] | None = None
+    branch: tuple[int, Ints, WalkedNode, WalkedNode] | None = None
     """A child, those of its sets that are 0 in one case, the case without them, and the other."""
-    parts: list[Node] = field(default_factory=list)
+    parts: list[WalkedNode] = field(default_factory=list)
     left: Ints | None = None
     """The sets left, where dynamic programming ends the node."""
 
 
 @dataclass
-class State:
+class SetsLeft:
     """Where the walk is: the sets left, and the set that each one counts as."""
 
     left: Flags
     stands_for: Ints
 
-    def copy(self) -> State:
+    def copy(self) -> SetsLeft:
         """Return a state of its own."""
-        return State(self.left.copy(), self.stands_for.copy())
+        return SetsLeft(self.left.copy(), self.stands_for.copy())
 
 
 class Walk:
@@ -92,11 +92,11 @@ class Walk:
 
     def __init__(self, families: Families, document: Document) -> None:
         self.families, self.document = families, document
-        self.cuts: list[Cut] = list(document.cuts)
+        self.cuts: list[StatedCut] = list(document.cuts)
         self.used: dict[int, Flags] = {}
-        self._rows: dict[int, Row] = {}
+        self._rows: dict[int, CheckedCut] = {}
 
-    def root(self, goal: int) -> Node:
+    def root(self, goal: int) -> WalkedNode:
         """Go through the whole proof.
 
         Raises
@@ -104,13 +104,13 @@ class Walk:
         ProofError
             A step that does not hold, or that no VIPR file is written for.
         """
-        everything = State(np.ones(self.families.m, np.bool_), np.arange(self.families.m))
+        everything = SetsLeft(np.ones(self.families.m, np.bool_), np.arange(self.families.m))
         return self._node(0, list(range(self.families.n)), goal, everything)
 
     def _node(
-        self, number: int, variables: list[int], goal: int, state: State, depth: int = 0
-    ) -> Node:
-        node = Node(variables, goal)
+        self, number: int, variables: list[int], goal: int, state: SetsLeft, depth: int = 0
+    ) -> WalkedNode:
+        node = WalkedNode(variables, goal)
         source = self.document.nodes[number]
         start = state.copy()
         if depth > DEEPEST:
@@ -126,20 +126,20 @@ class Walk:
         self._end(node, source, state, number, depth + 1)
         return node
 
-    def _shorten(self, node: Node, start: State) -> None:
+    def _shorten(self, node: WalkedNode, start: SetsLeft) -> None:
         """Leave out rounds that remove little, if the others close a node as well."""
         rounds = [move for move in node.moves if isinstance(move, Removal)]
         if len(rounds) < len(node.moves) or not rounds or len(rounds[-1].gone):
             return
         for share in SHARES:
-            trial, state = Node(node.variables, node.goal), start.copy()
+            trial, state = WalkedNode(node.variables, node.goal), start.copy()
             for move in rounds:
                 much = len(move.gone) >= share * state.left.sum() or move is rounds[-1]
                 if much and self._round(trial, move.round, move.scale, state):
                     node.moves = trial.moves
                     return
 
-    def _note(self, node: Node, start: State) -> None:
+    def _note(self, node: WalkedNode, start: SetsLeft) -> None:
         """Note for which sets the cuts of a node are used."""
         left = start.left & self._inside(node)
         for move in node.moves:
@@ -150,7 +150,7 @@ class Walk:
                 used |= left
             left[move.gone] = False
 
-    def _step(self, node: Node, step: Step, state: State) -> bool:
+    def _step(self, node: WalkedNode, step: Step, state: SetsLeft) -> bool:
         """Carry out a step; True when it closes the node."""
         if isinstance(step, tuple):
             return self._round(node, step, self.document.denominator, state)
@@ -159,7 +159,7 @@ class Walk:
         self._dominance(node, state)
         return False
 
-    def _exhausted(self, node: Node, state: State) -> bool:
+    def _exhausted(self, node: WalkedNode, state: SetsLeft) -> bool:
         some = np.logical_or.reduceat(state.left, self.families.offsets[:-1])
         for v in node.variables:
             if not some[v]:
@@ -167,7 +167,7 @@ class Walk:
                 return True
         return False
 
-    def _round(self, node: Node, step: Round, scale: int, state: State) -> bool:
+    def _round(self, node: WalkedNode, step: Round, scale: int, state: SetsLeft) -> bool:
         families = self.families
         reduced, right = families.cost * scale, 0
         for k, factor in zip(*step, strict=True):
@@ -186,17 +186,17 @@ class Walk:
         state.left[gone] = False
         return room < 0
 
-    def _inside(self, node: Node) -> Flags:
+    def _inside(self, node: WalkedNode) -> Flags:
         inside = np.zeros(self.families.n, np.bool_)
         inside[node.variables] = True
         return inside[self.families.child]
 
-    def _row(self, k: int) -> Row:
+    def _row(self, k: int) -> CheckedCut:
         if k not in self._rows:
             self._rows[k] = checked_row(self.families, self.cuts[k])
         return self._rows[k]
 
-    def _ancestors(self, node: Node, state: State) -> bool:
+    def _ancestors(self, node: WalkedNode, state: SetsLeft) -> bool:
         """Follow forced arcs until nothing changes; True when they close a cycle."""
         families, variables = self.families, set(node.variables)
         while True:
@@ -221,7 +221,7 @@ class Walk:
             if not changed:
                 return False
 
-    def _forced(self, v: int, state: State) -> set[int]:
+    def _forced(self, v: int, state: SetsLeft) -> set[int]:
         """Parents that all sets left of a variable have."""
         families = self.families
         own = np.arange(families.offsets[v], families.offsets[v + 1])
@@ -233,7 +233,7 @@ class Walk:
                 break
         return common or set()
 
-    def _dominance(self, node: Node, state: State) -> None:
+    def _dominance(self, node: WalkedNode, state: SetsLeft) -> None:
         """Let every set that another one left replaces count as that one."""
         families, variables = self.families, set(node.variables)
         for v in node.variables:
@@ -257,7 +257,9 @@ class Walk:
         families = self.families
         return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
 
-    def _end(self, node: Node, source: ProofNode, state: State, number: int, depth: int) -> None:
+    def _end(
+        self, node: WalkedNode, source: ProofNode, state: SetsLeft, number: int, depth: int
+    ) -> None:
         where = f"node {number}"
         if source.branch is not None:
             self._branch(node, source.branch, state, depth)
@@ -270,7 +272,7 @@ class Walk:
             start, moves = state.copy(), len(node.moves)
             if not self._forest(node, state):
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
-            self._note(Node(node.variables, node.goal, node.moves[moves:]), start)
+            self._note(WalkedNode(node.variables, node.goal, node.moves[moves:]), start)
         elif source.solved_by == "subsets":
             if len(node.variables) > MOST_MEMBERS:
                 raise ProofError(
@@ -282,7 +284,7 @@ class Walk:
             raise ProofError(f"{where}: it stays open after its last step")
 
     def _branch(
-        self, node: Node, branch: tuple[int, int, int, int], state: State, depth: int
+        self, node: WalkedNode, branch: tuple[int, int, int, int], state: SetsLeft, depth: int
     ) -> None:
         families, (u, v, *sides) = self.families, branch
         own = np.arange(families.offsets[v], families.offsets[v + 1])
@@ -297,7 +299,7 @@ class Walk:
             self._node(sides[1], node.variables, node.goal, with_, depth),
         )
 
-    def _forest(self, node: Node, state: State) -> bool:
+    def _forest(self, node: WalkedNode, state: SetsLeft) -> bool:
         """Turn the best forest into a round of cluster cuts; True if that closes the node."""
         cuts, times = [], []
         costs = forest_costs(self.families, np.array(node.variables), state.left)
@@ -305,7 +307,7 @@ class Walk:
             if price and len(group) > 1:
                 cuts.append(len(self.cuts))
                 members = tuple(node.variables[g - 1] for g in group)
-                self.cuts.append(Cut(members, len(members) - 1, 1))
+                self.cuts.append(StatedCut(members, len(members) - 1, 1))
                 times.append(price)
         return self._round(node, (tuple(cuts), tuple(times)), 1, state)
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from parentage.check.document import Document, Lists
     from parentage.check.families import Ints
     from parentage.files.source import SourceLike
-    from parentage.vipr.walk import Node
+    from parentage.vipr.walk import WalkedNode
 
 
 @dataclass
@@ -56,14 +56,14 @@ class Known:
         return Known(self.cost, [*self.zeros, *zeros], dict(self.arcs))
 
 
-class Proof:
+class Derivation:
     """Writes the nodes of a walk as lines."""
 
     def __init__(self, lines: Lines, walk: Walk) -> None:
         self.lines, self.model, self.walk = lines, lines.model, walk
         self._cuts: dict[int, int | None] = {}
 
-    def prove(self, node: Node, zeros: list[int]) -> int:
+    def prove(self, node: WalkedNode, zeros: list[int]) -> int:
         """Derive that the variables of a node cost its goal at least; return the row's number."""
         model = self.model
         cost = model.objective
@@ -82,7 +82,7 @@ class Proof:
         self.lines.settle(found)
         return found
 
-    def _close(self, node: Node, known: Known) -> int:
+    def _close(self, node: WalkedNode, known: Known) -> int:
         """Derive what cannot be from what is known in a node; return that row's number."""
         absurd = None
         for move in node.moves:
@@ -109,7 +109,7 @@ class Proof:
             self._cuts[k] = found
         return self._cuts[k]
 
-    def _round(self, node: Node, move: Removal, known: Known) -> int | None:
+    def _round(self, node: WalkedNode, move: Removal, known: Known) -> int | None:
         """Derive that the sets a round removes are 0, or that there is no room."""
         model, lines = self.model, self.lines
         terms = [(known.cost, move.scale)]
@@ -174,7 +174,9 @@ class Proof:
         self.lines.settle(absurd)
         return absurd
 
-    def _branch(self, child: int, sets: Ints, low: Node, high: Node, known: Known) -> int:
+    def _branch(
+        self, child: int, sets: Ints, low: WalkedNode, high: WalkedNode, known: Known
+    ) -> int:
         """Close both cases of a branching: none of some sets of a child, and one of them."""
         lines, inside = self.lines, dict.fromkeys(sets.tolist(), 1)
         absent = lines.assume(Row(inside, -1, 0))
@@ -193,7 +195,7 @@ class Proof:
         lines.settle(absurd)
         return absurd
 
-    def _split(self, node: Node, known: Known) -> int:
+    def _split(self, node: WalkedNode, known: Known) -> int:
         """Add up parts, and the least costs of variables in none."""
         model, lines = self.model, self.lines
         parts = [self.prove(part, known.zeros) for part in node.parts]
@@ -207,7 +209,7 @@ class Proof:
         lines.settle(absurd)
         return absurd
 
-    def _subsets(self, node: Node, known: Known) -> int:
+    def _subsets(self, node: WalkedNode, known: Known) -> int:
         """Close a node by dynamic programming, as a local cut: worth is what is not paid."""
         model, lines = self.model, self.lines
         left = set(node.left.tolist() if node.left is not None else ())
@@ -298,7 +300,7 @@ def write_vipr(
     root = walk.root(goal)
     known = Model(families)
     trial = Lines(known)
-    Proof(trial, walk).prove(root, [])
+    Derivation(trial, walk).prove(root, [])
     model = Model(families, known)
     head = _head(model, chosen, (goal, cost), trial.count, lists, parsed)
     text = "".join(head)
@@ -308,7 +310,7 @@ def write_vipr(
     with replacing(path) as draft, _opened(draft, packed=packed) as out:
         out.write(text)
         lines = Lines(model, out)
-        Proof(lines, walk).prove(root, [])
+        Derivation(lines, walk).prove(root, [])
     return Size(lines.count, lines.size + len(text))
 
 
@@ -350,11 +352,11 @@ def _head(
     document: Document,
 ) -> list[str]:
     """Everything before the derivations."""
-    unit = document.unit
+    base, digits = document.unit
     text = [
         "% The best network of candidate lists, as an integer programme.\n",
         f"% lists {document.digest}\n",
-        f"% unit of costs {'10^-' if unit.decimal else '2^-'}{unit.digits}\n",
+        f"% unit of costs {base}^-{digits}\n",
         *(f"% {v} {json.dumps(name)}\n" for v, name in enumerate(lists.names)),
         f"VER 1.0\nVAR {model.n_variables}\n",
         "\n".join(model.names()),

@@ -45,7 +45,6 @@ from parentage.errors import (
 from parentage.work.executor import (
     LostError,
     Shared,
-    SharedFiles,
     WorkerPool,
     have,
     nothing,
@@ -303,7 +302,7 @@ def in_thread(function: Callable[[], Any]) -> Future[Any]:
 
 
 class DaskPool(WorkerPool):
-    """The workers of a Dask client; ``folder`` is one that all of them see.
+    """The workers of a Dask client, which is the caller's; ``folder`` is one that all of them see.
 
     Without it processes of this machine get a temporary one, and others are sent messages.
     """
@@ -311,15 +310,13 @@ class DaskPool(WorkerPool):
     def __init__(self, client: Any, folder: Path | None = None, poll: Poll = nothing) -> None:
         distributed = load_distributed()
         self.client = client
-        self.shared: Shared = ()
-        self.sent: list[Any] = []
         self.copies: dict[str, list[Any]] = {}
         self.addresses: tuple[str, ...] = ()
         self.bytes = 0
         self.token, self.number = uuid.uuid4().hex, 0
         self._wait_for_workers(poll)
         is_here = isinstance(client.cluster, distributed.LocalCluster)
-        self.files = SharedFiles(folder) if is_here or folder is not None else None
+        super().__init__(folder, files=is_here or folder is not None)
 
     @property
     def size_here(self) -> int:
@@ -328,23 +325,20 @@ class DaskPool(WorkerPool):
 
     def share(self, shared: Shared) -> None:
         """Send what is new; let go of what is not shared any more."""
-        if self.files is not None:
-            self.files.replace(shared)
-            return
-        before = {id(value): sent for value, sent in zip(self.shared, self.sent, strict=True)}
         self.bytes = 0
-        self.sent = [before.get(id(value)) or self._send(value) for value in shared]
-        self.shared = shared
-        kept = {sent.key for sent in self.sent}
-        self.copies = {key: copies for key, copies in self.copies.items() if key in kept}
+        super().share(shared)
+        if self.folder is None:
+            self.copies = {sent.key: self.copies[sent.key] for sent in self.there}
 
-    def _send(self, value: Any) -> Any:
-        """Send an object to the scheduler, as the argument of a task that returns it.
+    def bring(self, value: Any) -> Any:
+        """Write an object, or send it to the scheduler, as the argument of a task that returns it.
 
         Every worker is told to get a copy. Dask by itself starts tasks where their data is, and
         with a large object that would be one worker. Nobody waits for these tasks: that of a
         worker who has died is never done.
         """
+        if self.folder is not None:
+            return super().bring(value)
         message = write_message(value)
         self.bytes += len(message)
         with warnings.catch_warnings():
@@ -357,10 +351,9 @@ class DaskPool(WorkerPool):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        if self.files is None:
-            return self._submit(name, run_task, __version__, function, task, *self.sent)
-        there = self.files.there
-        return self._submit(name, run_task, __version__, with_files, task, function, *there)
+        if self.folder is None:
+            return self._submit(name, run_task, __version__, function, task, *self.there)
+        return self._submit(name, run_task, __version__, with_files, task, function, *self.there)
 
     def _submit(
         self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any
@@ -379,9 +372,9 @@ class DaskPool(WorkerPool):
         from distributed.scheduler import KilledWorker
 
         awaited = in_thread(started.result)
-        watch = Watch(TUNING.patience + self.bytes / TUNING.slowest_link, time.monotonic())
+        check = watching(TUNING.patience + self.bytes / TUNING.slowest_link, time.monotonic())
         while not wait_for(awaited, poll, TUNING.watch_seconds):
-            watch.check(self._workers(poll), time.monotonic())
+            check(self._workers(poll), time.monotonic())
         try:
             return awaited.result()
         except Exception as error:
@@ -435,48 +428,44 @@ class DaskPool(WorkerPool):
     def repair(self, poll: Poll = nothing) -> None:
         """Wait for workers, and send everything again: what a loss took with it is not known."""
         self._wait_for_workers(poll)
-        self.bytes, self.copies = 0, {}
-        self.sent = [self._send(value) for value in self.shared]
+        if self.folder is None:
+            self.bytes, self.copies = 0, {}
+            self.there = tuple(map(self.bring, self.shared))
 
     def cancel(self, started: Any) -> None:
         """Let go of a task."""
         with contextlib.suppress(Exception):  # a scheduler that has gone has forgotten it
             started.cancel()
 
-    def close(self) -> None:
-        """Let go of what was sent; the client is the caller's."""
-        self.share(())
-        if self.files is not None:
-            self.files.close()
 
+def watching(longest: float, since: float) -> Callable[[Mapping[str, Any], float], None]:
+    """Return what is called with the workers, as the scheduler describes them, and the time.
 
-class Watch:
-    """Tells whether waiting goes on: not when nobody has been at work for ``longest`` seconds."""
+    It ends the waiting by an error when nobody has been at work for ``longest`` seconds.
+    """
+    known: dict[str, float] = {}  # when each was heard of first since somebody was at work
 
-    def __init__(self, longest: float, now: float) -> None:
-        self.longest, self.since = longest, now
-        self.heard: dict[str, float] = {}
-
-    def check(self, workers: Mapping[str, Any], now: float) -> None:
-        """Poll at the workers, as the scheduler describes them."""
+    def check(workers: Mapping[str, Any], now: float) -> None:
+        nonlocal since, known
         if any(map(_is_at_work, workers.values())):
-            self.since, self.heard = now, {}
+            since, known = now, {}
             return
         heard = {name: worker["last_seen"] for name, worker in workers.items()}
-        before = self.heard
-        self.heard = {name: before.get(name, when) for name, when in heard.items()}
-        if now - self.since <= self.longest:
+        known = {name: known.get(name, when) for name, when in heard.items()}
+        if now - since <= longest:
             return
         if not workers:
             raise _nobody()
         if all(worker["status"] == "paused" for worker in workers.values()):
             raise WorkersError(
-                f"every worker has been paused for {now - self.since:.0f} s, short of memory",
+                f"every worker has been paused for {now - since:.0f} s, short of memory",
                 "give every worker more memory",
             )
-        told = all(heard[name] > self.heard[name] for name in heard)
-        if told or now - self.since > TUNING.silence * self.longest:
-            raise LostError(f"no worker has done anything for {now - self.since:.0f} s")
+        told = all(heard[name] > known[name] for name in heard)
+        if told or now - since > TUNING.silence * longest:
+            raise LostError(f"no worker has done anything for {now - since:.0f} s")
+
+    return check
 
 
 def _memory_of(workers: Iterable[Mapping[str, Any]]) -> int | None:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import Bytes, InputError, Way, WorkersError
-from parentage.work.executor import LeftError, leave, pool_of, size_of
+from parentage.work.executor import leave, pool_of, size_of
 from parentage.work.progress import shown
 from parentage.work.settings import Option, Settings, setting
-from parentage.work.stop import Stop, interruptible
+from parentage.work.stop import Stop, StoppedError, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -97,17 +97,17 @@ class Running(Settings):
     time_limit: float | None = setting(
         None,
         """
-        Stop after this many seconds and return the best result so far. Scoring gets half of the
-        time when a network is to be learned as well; a result that is not proven says so.
+        Stop after this many seconds in total and return the best result so far. The result states
+        how far it is proven or complete.
         """,
         Option("S", float, least=0, common=True),
     )
     memory: int | None = setting(
         None,
         """
-        Memory of the whole process, e.g. 4GB. By default scoring takes at most half of what is
-        free; a level of the search that does not fit goes to disk. If it does not fit there either,
-        the search ends, with lists that are complete up to some number of parents.
+        Memory limit of the whole process, e.g. 4GB. By default scoring takes at most half of the
+        free memory. Sets that do not fit are stored on disk; if they do not fit there either, the
+        search ends with lists that are complete up to some number of parents.
 
         A number of bytes.
         """,
@@ -135,9 +135,9 @@ class Scaling(Settings):
     executor: Any = setting(
         None,
         """
-        Score on workers elsewhere: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
-        ``"local:4"`` for four processes of this machine. Results do not depend on it. Needs
-        pip install 'parentage[dask]'.
+        Score on other workers: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
+        ``"local:4"`` for four processes of this machine. Results do not depend on it. Dask is an
+        extra: pip install '.[dask]'.
 
         Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
         """,
@@ -146,8 +146,7 @@ class Scaling(Settings):
     exchange: str | Path | None = setting(
         None,
         """
-        Directory shared by all workers for large arrays; also used for levels of the search that do
-        not fit into memory.
+        Directory that all workers share, for large arrays and for what does not fit into memory.
 
         Without it workers of this machine use the folder for temporary files, others are sent
         copies through the scheduler, and such levels go to that folder.
@@ -157,7 +156,7 @@ class Scaling(Settings):
     checkpoint: str | Path | None = setting(
         None,
         """
-        Save the state of the work in this folder; the same call resumes from it. The result is
+        Save the state of the work in this folder; the same command resumes from it. The result is
         the same as without interruption. The checkpoint of another job is refused.
         """,
         Option("DIR", short="--resume"),
@@ -188,7 +187,7 @@ class Scaling(Settings):
 
                 checkpoint = to_close.enter_context(opened(folder))
             if self.executor is not None:
-                with contextlib.suppress(LeftError):
+                with contextlib.suppress(StoppedError):
                     workers = self._workers(to_close, exchange, leave(stop, 0.0))
                     to_close.callback(workers.close)
             try:

@@ -51,6 +51,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from parentage import __version__
 from parentage.errors import InputError, Way, WorkersError
+from parentage.work.stop import StoppedError
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
@@ -79,10 +80,6 @@ _opened: dict[tuple[Path, int], tuple[Path, Any]] = {}
 
 def nothing() -> None:
     """Continue to wait."""
-
-
-class LeftError(Exception):
-    """Nobody waits for a result any more."""
 
 
 class LostError(Exception):
@@ -130,7 +127,10 @@ def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any)
 
 
 class WorkerPool(ABC):
-    """Workers of one kind."""
+    """Workers of one kind, and what their tasks share.
+
+    With ``files`` that is written into ``folder``, which all workers see, or into a temporary one.
+    """
 
     size: int
     """How many tasks run at a time."""
@@ -138,18 +138,37 @@ class WorkerPool(ABC):
     memory: int | None = None
     """Bytes that each task may take, if the workers have memory of their own and say how much."""
 
+    def __init__(self, folder: Path | None = None, *, files: bool = False) -> None:
+        self.temporary = folder is None
+        self.folder = shared_folder(folder) if files else None
+        self.shared: Shared = ()
+        self.there: tuple[Any, ...] = ()
+        """What the workers know each of the shared objects by."""
+
     @property
     def size_here(self) -> int:
         """For how many workers results wait in the memory of this process."""
         return self.size
 
-    @abstractmethod
     def share(self, shared: Shared) -> None:
         """Bring what the next tasks share to the workers.
 
         What was shared before and is shared again, the same object, is not sent again; what is
         not shared any more is let go.
         """
+        pairs = zip(self.shared, self.there, strict=True)
+        before = {id(value): there for value, there in pairs}
+        there = tuple(
+            before[id(value)] if id(value) in before else self.bring(value) for value in shared
+        )
+        for path in self.there if self.folder is not None else ():
+            if path not in there:
+                _remove(path)
+        self.shared, self.there = shared, there
+
+    def bring(self, value: Any) -> Any:
+        """Bring one object to the workers; return what they know it by."""
+        return value if self.folder is None else write_shared(self.folder, value)
 
     @abstractmethod
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
@@ -170,9 +189,11 @@ class WorkerPool(ABC):
         """
         raise NotImplementedError("only a pool that raises LostError can lose something")
 
-    @abstractmethod
     def close(self) -> None:
-        """End what the pool itself began."""
+        """End what the pool itself began: let go of what is shared."""
+        self.share(())
+        if self.folder is not None and self.temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 class ExecutorPool(WorkerPool):
@@ -186,26 +207,17 @@ class ExecutorPool(WorkerPool):
     def __init__(
         self, executor: Executor, folder: Path | None = None, *, own: bool = False
     ) -> None:
+        super().__init__(folder, files=not isinstance(executor, ThreadPoolExecutor))
         self.executor, self.own = executor, own
         self.size = workers_of(executor)
-        here = isinstance(executor, ThreadPoolExecutor)
-        self.files = None if here else SharedFiles(folder)
-        self.shared: Shared = ()
-
-    def share(self, shared: Shared) -> None:
-        """Write what is new; remove what is not shared any more."""
-        self.shared = shared
-        if self.files is not None:
-            self.files.replace(shared)
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
         try:
-            if self.files is None:
-                return submitted(self.executor, function, *self.shared, task)
-            there = self.files.there
+            if self.folder is None:
+                return submitted(self.executor, function, *self.there, task)
             return submitted(
-                self.executor, run_task, __version__, with_files, task, function, *there
+                self.executor, run_task, __version__, with_files, task, function, *self.there
             )
         except BrokenExecutor as error:
             raise self._broken(error) from error
@@ -213,7 +225,7 @@ class ExecutorPool(WorkerPool):
     def result(self, started: Future[Any], poll: Poll = nothing) -> Any:
         """Wait for a result; one that uses this process is not left behind."""
         try:
-            if self.files is not None:
+            if self.folder is not None:
                 wait_for(started, poll, math.inf)
             return started.result()
         except (BrokenExecutor, CancelledError) as error:
@@ -231,9 +243,8 @@ class ExecutorPool(WorkerPool):
         started.cancel()
 
     def close(self) -> None:
-        """Remove the files, and end the executor if it is our own."""
-        if self.files is not None:
-            self.files.close()
+        """Let go of what is shared, and end the executor if it is our own."""
+        super().close()
         if self.own:
             self.executor.shutdown(wait=True, cancel_futures=True)
 
@@ -259,7 +270,7 @@ def in_order(
 
     Stop consuming and nothing more is started; what waits is cancelled. ``name`` is what a
     cluster's dashboard shows. ``poll`` is called now and then while a task elsewhere, or a worker,
-    is waited for; what it raises ends the waiting, LeftError without an error.
+    is waited for; what it raises ends the waiting.
 
     Raises
     ------
@@ -289,8 +300,6 @@ def in_order(
                 yield _first_result(pool, waiting, start, name, poll)
         while waiting:
             yield _first_result(pool, waiting, start, name, poll)
-    except LeftError:
-        return
     finally:
         _cancel(pool, waiting)
         if pool is not workers:
@@ -363,20 +372,21 @@ def is_elsewhere(workers: Workers) -> bool:
     (False, False)
     """
     if isinstance(workers, ExecutorPool):
-        return workers.files is not None
+        return workers.folder is not None
     return not isinstance(workers, int | ThreadPoolExecutor)
 
 
 def leave(stop: Stop, grace: float | None = None) -> Poll:
     """Return what ends waiting when the work is cancelled: workers elsewhere do not hear of it.
 
-    They know of a deadline; what is not there ``grace`` seconds after it is not waited for.
+    They know of a deadline; what is not there ``grace`` seconds after it is not waited for. It
+    raises StoppedError.
     """
     grace = TUNING.grace_seconds if grace is None else grace
 
     def poll() -> None:
         if stop.cancelled.is_set() or stop.seconds_left < -grace:
-            raise LeftError
+            raise StoppedError(stop.reason() or "time")
 
     return poll
 
@@ -394,32 +404,6 @@ def memory_each(workers: Workers, memory: int) -> int:
 def size_here(workers: Workers) -> int:
     """Return for how many workers results wait in the memory of this process."""
     return size_of(workers) if not isinstance(workers, WorkerPool) else workers.size_here
-
-
-class SharedFiles:
-    """What is shared at the moment, in a folder: the one given, or a temporary one."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self.own = folder is None
-        self.folder = shared_folder(folder)
-        self.shared: Shared = ()
-        self.there: tuple[Path, ...] = ()
-
-    def replace(self, shared: Shared) -> None:
-        """Write what is new; remove what is not shared any more."""
-        pairs = zip(self.shared, self.there, strict=True)
-        before = {id(value): path for value, path in pairs}
-        there = tuple(before.get(id(value)) or write_shared(self.folder, value) for value in shared)
-        for path in self.there:
-            if path not in there:
-                _remove(path)
-        self.shared, self.there = shared, there
-
-    def close(self) -> None:
-        """Remove the files, and the folder if it is a temporary one."""
-        self.replace(())
-        if self.own:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def shared_folder(folder: Path | None) -> Path:

@@ -79,19 +79,14 @@ def shown(progress: Report | bool | None = True) -> Iterator[Report | None]:
     """Give what is to be called with the progress of the work: what was given, or a display."""
     if progress is not True:
         yield progress or None
-        return
-    display: Terminal | Notebook
-    if in_notebook():
-        display = Notebook()
+    elif in_notebook():
+        with below_the_cell() as show:
+            yield show
     elif sys.stderr is not None and sys.stderr.isatty():
-        display = Terminal()
+        with contextlib.closing(Terminal()) as display:
+            yield display
     else:
         yield None
-        return
-    try:
-        yield display
-    finally:
-        display.close()
 
 
 def in_notebook() -> bool:
@@ -107,7 +102,7 @@ def words(at: Progress) -> str:
     >>> words(Progress("learning", "root LP", 12.3, incumbent=-10.5, bound=-10.25))
     'root LP: best -10.5000, bound -10.2500, gap 0.25, 12 s'
     >>> words(Progress("scoring", "2 parents", 2.0, 50, 100, sets_counted=5000))
-    '2 parents: 5,000 sets counted, 2,500 a second'
+    '2 parents: 5,000 sets counted, 2,500 per second'
     >>> words(Progress("learning", "growing", 2.0, incumbent=-10.5))
     'growing: best -10.5000, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
@@ -118,7 +113,7 @@ def words(at: Progress) -> str:
     if at.stage == "scoring":
         rate = at.sets_counted / max(at.seconds, 1e-9)
         best = "" if at.incumbent is None else f"; best network {at.incumbent:.4f}"
-        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} a second{best}"
+        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} per second{best}"
     if at.incumbent is not None and at.bound is not None:
         return (
             f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "
@@ -208,26 +203,26 @@ class Terminal:
         self.running = None
 
 
-class Notebook:
-    """One line of HTML below the cell, gone when the work is done."""
+@contextlib.contextmanager
+def below_the_cell() -> Iterator[Report]:
+    """Show one line of HTML below the cell of a notebook, gone when the work is done."""
+    from IPython.display import HTML, display
 
-    def __init__(self) -> None:
-        from IPython.display import HTML, display
+    handle: Any = display(HTML(""), display_id=True)
+    last = -1.0
 
-        self._html = HTML
-        self._handle: Any = display(HTML(""), display_id=True)
-        self._last = -1.0
-
-    def __call__(self, at: Progress) -> None:
+    def show(at: Progress) -> None:
         """Show a moment of the work; not more often than anyone can see."""
+        nonlocal last
         now = time.monotonic()
-        if now - self._last < REFRESH:
+        if now - last < REFRESH:
             return
-        self._last = now
+        last = now
         share = f' value="{at.done}" max="{at.total}"' if at.total else ""
         bar = f'<progress style="vertical-align:middle"{share}></progress>'
-        self._handle.update(self._html(f"<div>{bar} {escape(words(at))}</div>"))
+        handle.update(HTML(f"<div>{bar} {escape(words(at))}</div>"))
 
-    def close(self) -> None:
-        """Leave nothing of the display behind."""
-        self._handle.update(self._html(""))
+    try:
+        yield show
+    finally:
+        handle.update(HTML(""))

@@ -155,7 +155,7 @@ class Stop:
             Limits that make no sense.
         """
         if seconds is not None and not (isinstance(seconds, int | float) and seconds >= 0):
-            raise InputError(f"the time limit must be 0 seconds or more, not {seconds}")
+            raise InputError(f"the time limit must be at least 0 seconds, not {seconds}")
         if memory is not None and not (isinstance(memory, int | float) and memory > 0):
             raise InputError(
                 f"the memory limit must be a positive number of bytes, such as 4e9, not {memory!r}"
@@ -215,13 +215,16 @@ class Stop:
         """
         return replace(self, deadline=math.inf)
 
-    def moment(self) -> Moment:
-        """Return the work that may be done after the deadline; none where no time is left at all.
+    def moment(self) -> float:
+        """Return the seconds of work that may be done after the deadline, by forecasts.
 
-        >>> Stop.after(0.0).moment().covers(0.5), Stop().at_once().moment().covers(0.5)
-        (True, False)
+        Forecasts come from sizes alone, so small work ends in the same result on a busy machine.
+        None may be done where no time is left at all.
+
+        >>> Stop.after(0.0).moment(), Stop().at_once().moment()
+        (1.0, 0.0)
         """
-        return Moment(MOMENT if self.deadline > -math.inf else 0.0)
+        return MOMENT if self.deadline > -math.inf else 0.0
 
     def __reduce__(self) -> tuple[object, ...]:
         """Travel to another process as the time that is left; it cannot be cancelled from here."""
@@ -230,24 +233,6 @@ class Stop:
     def at_once(self) -> Stop:
         """Return a stop that leaves no time at all, for taking the first answer there is."""
         return Stop(-math.inf, self.memory)
-
-
-@dataclass
-class Moment:
-    """Work that is done although the time is over: a :data:`MOMENT` of it in all, by forecasts.
-
-    Forecasts come from sizes alone, so small work ends in the same result on a busy machine.
-    """
-
-    seconds: float
-
-    def covers(self, seconds: float) -> bool:
-        """Whether so much is left."""
-        return seconds <= self.seconds
-
-    def spend(self, seconds: float) -> None:
-        """Note that so much was done after the time was over."""
-        self.seconds -= seconds
 
 
 def _arrived(seconds: float, memory: int | None) -> Stop:

@@ -139,8 +139,9 @@ def _attribute(declaration: str, number: int) -> _Attribute:
         return _Attribute(name, None)
     if word in _OTHER:
         return _Attribute(name, None, f"is of ARFF type {word}, which has no states")
+    has = f"has the unknown type {word!r}" if word else "has no type"
     raise TableError(
-        f"line {number}: attribute {name!r} has the type {word or 'nothing'!r}; "
+        f"line {number}: attribute {name!r} {has}; "
         "known: numeric, real, integer or a list of values {a, b, …}"
     )
 

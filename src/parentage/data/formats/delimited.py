@@ -83,9 +83,13 @@ def read(
     separator = separator or sniff_separator(text)
     if separator == " ":
         text = _squeeze(text)
-    if header and _has_row_names(text, separator):
+    if header and (_has_row_names(text, separator) or _ends_in_separator(text, separator)):
         begin = len(text) - len(text.lstrip("\n"))
-        text = f'{text[:begin]}""{separator}{text[begin:]}'
+        end = text.find("\n", begin)
+        before, after = (
+            ('""' + separator, "") if _has_row_names(text, separator) else ("", separator)
+        )
+        text = f"{text[:begin]}{before}{text[begin:end]}{after}{text[end:]}"
     try:
         return _read_plain(text, separator, header)
     except OddQuotesError:
@@ -147,7 +151,11 @@ def _separator_of(text: str) -> str | None:
         head = _squeeze(text[:_HEAD]) if separator == " " else text
         records = list(islice(first_records(head, separator), _RECORDS))
         widths = {len(cells) for cells in records[1:] or records}
-        same = len(widths) == 1 and (len(records[0]) in widths or _has_row_names(head, separator))
+        same = len(widths) == 1 and (
+            len(records[0]) in widths
+            or _has_row_names(head, separator)
+            or _ends_in_separator(head, separator)
+        )
         if same and max(widths) > most:
             best, most = separator, max(widths)
     return best if most > 1 else None
@@ -159,15 +167,27 @@ def _has_row_names(text: str, separator: str) -> bool:
     In the first records: one cell more than the header, the first of each another one, and the last
     not always blank, as it is where lines end in a separator.
     """
-    records = list(islice(first_records(text, separator), _RECORDS))
-    rows = records[1:]
+    rows = _one_more_than_header(text, separator)
     return (
         len(rows) > 1
-        and len(records[0]) > 1  # a header of one cell has another separator
-        and {len(cells) for cells in rows} == {len(records[0]) + 1}
         and len({cells[0] for cells in rows}) == len(rows)
         and any(cells[-1].strip() for cells in rows)
     )
+
+
+def _ends_in_separator(text: str, separator: str) -> bool:
+    """Tell whether the rows end in a separator, and the header does not."""
+    rows = _one_more_than_header(text, separator)
+    return len(rows) > 1 and not any(cells[-1].strip() for cells in rows)
+
+
+def _one_more_than_header(text: str, separator: str) -> list[list[str]]:
+    """Return the first rows if each has one cell more than the header, else none."""
+    records = list(islice(first_records(text, separator), _RECORDS))
+    rows = records[1:]
+    # a header of one cell has another separator
+    fits = len(rows) > 0 and len(records[0]) > 1
+    return rows if fits and {len(cells) for cells in rows} == {len(records[0]) + 1} else []
 
 
 def read_lenient(text: str, separator: str, header: bool) -> RawTable:
@@ -200,7 +220,7 @@ def _read_plain(text: str, separator: str, header: bool) -> RawTable:
     try:
         data = text.encode()
     except UnicodeEncodeError:
-        raise TableError("the text holds incomplete characters; check the encoding") from None
+        raise TableError("the text holds incomplete characters; correct its encoding") from None
     if not data.endswith(b"\n"):
         data += b"\n"
     first, builders, rows = list[str](), list[ColumnBuilder](), 0
@@ -378,7 +398,7 @@ def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Records]:
             length *= 2
         else:
             line = line_at(data, start)
-            raise TableError(f"line {line}: a cell is opened by a quote and never closed")
+            raise TableError(f"line {line}: a quote opens a cell and is never closed")
 
 
 def split(
@@ -523,7 +543,7 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
         warn(
             DataWarning(
                 f"the first row ({shown_names(cells, 5)}) looks like "
-                "column names: no cell of it occurs again; they are treated as states"
+                "column names: none of its values occurs again; they are treated as states"
             ),
         )
 

@@ -68,7 +68,9 @@ def read(frame: object) -> RawTable:
         columns = _polars_columns(known.to_polars())
     else:
         columns = _pandas_columns(known.to_native())
-    return with_names(RawTable(tuple(columns), len(known), lambda row: f"row {row} (from 0)"))
+    return with_names(
+        RawTable(tuple(columns), len(known), lambda row: f"row {row} (counted from 0)")
+    )
 
 
 def _array(values: Any) -> RawTable:
@@ -83,7 +85,7 @@ def _array(values: Any) -> RawTable:
         values = values.data.astype(object)
         values[hidden] = None
     columns = [_array_column(f"x{j}", values[:, j]) for j in range(values.shape[1])]
-    return RawTable(tuple(columns), len(values), lambda row: f"row {row} (from 0)")
+    return RawTable(tuple(columns), len(values), lambda row: f"row {row} (counted from 0)")
 
 
 def _array_column(name: str, cells: Any) -> RawColumn:
@@ -191,7 +193,7 @@ def read_arrow(source: Source) -> RawTable:
 
     data = source.data
     if not data.startswith(ARROW):
-        raise refusal("it does not begin as an Arrow file or stream does", "Arrow")
+        raise refusal("it does not begin like an Arrow file or stream", "Arrow")
     load = pl.read_ipc if data.startswith(ARROW[0]) else pl.read_ipc_stream
     return read(guarded(lambda: load(io.BytesIO(data)), "Arrow"))
 

@@ -113,7 +113,7 @@ def write_network(
     kind = _format_of(name, None)
     record = NetworkRecord.of(result, parameters, provenance)
     network, gains = record.network, record.gains
-    needed = kind in WITH_PARAMETERS or (kind == "json" and table and not table.has_holes)
+    needed = kind in WITH_PARAMETERS or (kind == "json" and table)
     if record.parameters is None and table is not None and needed:
         record = replace(record, parameters=network.fit(table))
     if gains is None and table is not None and kind in ("dot", *PICTURES):
@@ -196,14 +196,19 @@ def read_network(
 def read_parameters(
     source: SourceLike,
     format: str | None = None,  # noqa: A002 # the word users know
+    *ways: Way,
 ) -> Parameters:
-    """Read a network with its parameters from BIF, XMLBIF or JSON."""
+    """Read a network with its parameters from BIF, XMLBIF or JSON.
+
+    ``ways`` are offered where the file has none.
+    """
     content = open_source(source)
     record = read_record(content, format, claims=False)
     if record.parameters is None:
         raise InputError(
-            f"{content.name} has no parameters (BIF and XMLBIF have, JSON may)",
-            Way("table", ..., "to estimate them from the data", flag="data"),
+            f"{content.name} has no probabilities",
+            *ways,
+            "learn it from a table, and write a .bif or .json file",
         )
     return record.parameters
 
@@ -218,8 +223,8 @@ def read_record(
     content = open_source(source)
     if format_name is None and is_page(content.name):
         raise InputError(
-            f"{content.name} is a page, which cannot be read back; write a .json or .bif "
-            "beside it, and read that"
+            f"{content.name} is a report, from which no network can be read; write a .json "
+            "or .bif beside it, and read that"
         )
     kind = _format_of(content.name, format_name, known=READABLE)
     if kind == "dot" or kind in PICTURES:
@@ -242,7 +247,7 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
 
 def _without_parameters(kind: str) -> InputError:
     return InputError(
-        f"{kind.upper()} needs parameters, and a structure learned from lists alone has none",
+        f"{kind.upper()} needs probabilities, and a structure alone has none",
         Way("table", ..., "to estimate them from the data", flag="data"),
         "write .json or .dot",
     )
@@ -254,11 +259,11 @@ def _format_of(
     if format_name is not None:
         if format_name not in FORMATS:
             hint = did_you_mean(format_name, FORMATS)
-            raise InputError(f"no network format {format_name!r}; {hint}")
+            raise InputError(f"unknown network format {format_name!r}; {hint}")
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
-        raise InputError(f"{name!r} has an unknown extension; end it in {', '.join(known)}")
+        raise InputError(f"{name!r} has an unknown extension; use {', '.join(known)}")
     return EXTENSIONS[extension]
 
 

@@ -302,7 +302,7 @@ class _Parser:
     def skip_property(self) -> None:
         while not self.skip(";"):
             if self.sees(_END):
-                raise self.error("a block or property that does not end")
+                raise self.error("a block or property is not closed")
             self.next()
 
     def read_network(self) -> None:
@@ -328,7 +328,9 @@ class _Parser:
     def read_states(self, name: str) -> list[str]:
         line, words = self.tokens[self.at].line, self.words()
         if words != ["type", "discrete"]:
-            raise self.error(f"variable {name!r} is of {' '.join(words)!r}; only discrete is read")
+            raise self.error(
+                f"variable {name!r} is of {' '.join(words)!r}; only 'type discrete' can be read"
+            )
         self.expect("[")
         count = " ".join(self.words())
         self.expect("]")
@@ -454,7 +456,7 @@ def _tokens(text: str, name: str) -> list[_Token]:
     while at < len(text):
         match = _TOKEN.match(text, at)
         if match is None:
-            raise InputError(f"{name}, line {line}: a quote or comment that does not end")
+            raise InputError(f"{name}, line {line}: a quote or comment is not closed")
         if match["mark"]:
             tokens.append(_Token(match["mark"], line, mark=True))
         elif match["blank"] is None:

@@ -137,7 +137,7 @@ class _Stated:
     def origin(self) -> dict[str, Any]:
         found = self.provenance or {}
         if not all(isinstance(found.get(key) or {}, dict) for key in ("versions", "data")):
-            raise InputError("provenance must have entries by name")
+            raise InputError("provenance: 'versions' and 'data' must be objects")
         return found
 
     def _check_entries(self, *keys: str) -> None:

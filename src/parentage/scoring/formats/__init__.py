@@ -90,8 +90,8 @@ def check_lists_target(
     name = plain_name(format or Path(path).suffix)
     if name not in LISTS_FORMATS:
         raise ListsError(
-            f"no format of candidate lists {name!r} (in {os.fspath(path)!r}); end the file name in "
-            ".jkl, .pss or .parquet"
+            f"{os.fspath(path)!r} has an unknown extension or format {name!r}; use .jkl, .pss or "
+            ".parquet"
         )
     if not resolved(path).parent.is_dir():
         raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")

@@ -216,7 +216,7 @@ def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLi
         raise ListsError(
             "the sets or the account have changed since the file was written (the digest "
             "differs): the file is damaged, or was changed by hand; write it again, or delete "
-            "the line of facts to use the lists without any account of where they come from"
+            "the line of facts to use the lists as those of another program"
         )
     if isinstance(origin, Account):
         origin = Unknown()
@@ -224,8 +224,8 @@ def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLi
             DataWarning(
                 "no digest covers the account of these lists (the file was written by a "
                 "release before 0.3, or changed by hand): they are treated as lists of "
-                "another program, and what is proven holds among the networks that these "
-                "lists allow; score the table again to prove more"
+                "another program, and a proof covers only the networks that they allow; "
+                "score the table again to prove more"
             ),
         )
     return replace(lists, account=origin)

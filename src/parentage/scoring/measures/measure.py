@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,7 @@ from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
@@ -36,30 +36,9 @@ if TYPE_CHECKING:
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
 
+    Columns = tuple[Array, ...]
     Members = npt.NDArray[np.uint16]
     Words = npt.NDArray[np.uint64]
-
-
-class FamilyTerms(NamedTuple):
-    """What the families of some children are scored by when lists are expanded.
-
-    With y a further parent of X besides Π,
-
-        s(X, Π ∪ y) = along(y) − without(y) − unit·(r − 1)·q − constant + log odds of the arcs,
-
-    where *along* and *without* are vectors of two sweeps (:meth:`Measure.sweep`).
-    """
-
-    sweeps: int
-    """Number of kinds of sweeps that the measure has."""
-    without: Ints
-    """``[child]``: which kind of sweep *without* is."""
-    along: Ints
-    """``[child]``: which kind of sweep *along* is."""
-    empty: Ints
-    """``[child]``: what *without* has for the empty set."""
-    constant: Ints
-    """``[child]``."""
 
 
 class Measure(ABC):
@@ -114,22 +93,16 @@ class Measure(ABC):
         return self.plan.encoded
 
     @abstractmethod
-    def first(self) -> tuple[Level, Any]:
+    def first(self) -> tuple[Level, Columns]:
         """Return the single variables, and the columns of the empty set below them."""
 
-    def columns_of(self, arrays: Sequence[Array]) -> Any:
-        """Make columns of their arrays."""
-        from parentage.kernels.levels import Counted
-
-        return Counted(*arrays)
-
-    def uncounted(self, sets: int) -> Any:
+    def uncounted(self, sets: int) -> Columns:
         """Return columns for joined sets, before they are counted: no room, counting makes it."""
         del sets
-        return self.columns_of([np.empty(0, np.int64)])
+        return (np.empty(0, np.int64),)
 
     @abstractmethod
-    def terms(self, level: Level, below: Any, store: bool, check: Callable[[], None]) -> Any:
+    def terms(self, level: Level, below: Columns, store: bool, check: Callable[[], None]) -> Any:
         """Return the terms of the step from a level.
 
         ``below`` are the columns of the level below; ``store`` says whether the new level is needed
@@ -137,24 +110,17 @@ class Measure(ABC):
         """
 
     @abstractmethod
-    def count(self, members: Members, uncounted: Any, terms: Any) -> tuple[Any, Any]:
+    def count(self, members: Members, uncounted: Columns, terms: Any) -> tuple[Columns, Any]:
         """Count sets; return their columns, and the terms for scoring them."""
 
     @abstractmethod
-    def beyond(self, level: Level, below: Any, complete_to: int) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound per child, in nats, what families of more than ``complete_to`` parents score.
 
         −∞: there are none. A family that can matter contains, with every Y left out, families that
         are alive: so its parents contain those of a live family of the level, and at least so many
         more that there are ``complete_to`` + 1.
         """
-
-    def level_of(self, arrays: Sequence[Array]) -> Level:
-        """Make a level of the arrays that it is stored as (:func:`arrays_of`)."""
-        from parentage.kernels.levels import Level
-
-        members, subsets, best, *columns = arrays
-        return Level(members, subsets, best, self.columns_of(columns))
 
     def stored(self, new: Level, step: LevelStep) -> Level:
         """Return the sets of a new level that a further one may need; ``new`` may be changed.
@@ -228,9 +194,19 @@ class Measure(ABC):
 
     # Expansion
 
+    @property
+    def kinds_of_sweeps(self) -> int:
+        """Number of kinds of sweeps that the measure has."""
+        return 1
+
     @abstractmethod
-    def family_terms(self, children: Ints) -> FamilyTerms:
-        """Return what the families of these children are scored by."""
+    def family_terms(self, children: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return what the families of these children are scored by when lists are expanded.
+
+        They are the difference of two sweeps (:meth:`sweep`), *along* less *without*, and a
+        constant (:mod:`parentage.growth.score`). Returned are, by child, which kind of sweep
+        *without* and *along* are, what *without* has for the empty set, and the constant.
+        """
 
     @abstractmethod
     def sweep(self, kind: int, sets: Members) -> Ints:
@@ -261,6 +237,14 @@ class Measure(ABC):
 def arrays_of(level: Level) -> tuple[Array, ...]:
     """Return the arrays of a level, one row per set each: members, subsets, best, columns."""
     return (level.members, level.subsets, level.best, *level.columns)
+
+
+def level_of(arrays: Iterable[Array]) -> Level:
+    """Make a level of the arrays that it is stored as (:func:`arrays_of`)."""
+    from parentage.kernels.levels import Level
+
+    members, subsets, best, *columns = arrays
+    return Level(members, subsets, best, tuple(columns))
 
 
 def with_single_parents(best_alone: Ints, pairs: Level) -> Ints:

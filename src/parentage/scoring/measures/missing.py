@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.encoding import EncodedMissing, complete_residuals, encode_missing
-from parentage.scoring.measures.measure import FamilyTerms, Measure, blocks
+from parentage.scoring.measures.measure import Measure, arrays_of, blocks, level_of
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores.node_average import observed_rows
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Counted, Level
+    from parentage.kernels.levels import Level
     from parentage.kernels.missing import MissingTerms
-    from parentage.scoring.measures.measure import Members
+    from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.scores import NodeAverage
     from parentage.scoring.search.levels import LevelStep
 
@@ -65,24 +65,18 @@ class MissingMeasure(Measure):
         """The definition of the score."""
         return self.plan.score  # type: ignore[return-value]  # the catalogue says so
 
-    def first(self) -> tuple[Level, Counted]:
+    def first(self) -> tuple[Level, Columns]:
         """Return the single variables, and the empty set."""
-        from parentage.kernels.levels import Level
-
         e, grid = self.encoded, self.encoded.grid
         members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
         rows, left = self._count(members)
         best = self._likelihoods(rows, left[:, 0]) - grid.unit * np.minimum(e.arity - 1, grid.cap)
-        level = Level(
-            members,
-            np.zeros((len(members), 1), np.int32),
-            np.ascontiguousarray(best[:, None]),
-            self.columns_of([rows]),
-        )
-        return level, self.columns_of([np.array([e.total_rows])])
+        subsets = np.zeros((len(members), 1), np.int32)
+        level = level_of([members, subsets, np.ascontiguousarray(best[:, None]), rows])
+        return level, (np.array([e.total_rows]),)
 
     def terms(
-        self, level: Level, below: Counted, store: bool, check: Callable[[], None]
+        self, level: Level, below: Columns, store: bool, check: Callable[[], None]
     ) -> MissingTerms:
         """Return what the rule compares."""
         from parentage.kernels.missing import MissingTerms
@@ -93,25 +87,25 @@ class MissingMeasure(Measure):
         return MissingTerms(e.arity, self.plan.h, e.n_rows, grid.unit, grid.cap, none)
 
     def count(
-        self, members: Members, uncounted: Counted, terms: MissingTerms
-    ) -> tuple[Counted, MissingTerms]:
+        self, members: Members, uncounted: Columns, terms: MissingTerms
+    ) -> tuple[Columns, MissingTerms]:
         """Count complete rows, and what is left of every member given the others."""
         del uncounted
         rows, left = self._count(members)
-        return self.columns_of([rows]), terms._replace(left=left)
+        return (rows,), terms._replace(left=left)
 
     def stored(self, new: Level, step: LevelStep) -> Level:
         """Leave out what is never seen together, with all that contains it."""
         del step
-        seen = new.columns.value > 0
-        return self.level_of([*(a[seen] for a in new[:3]), new.columns.value[seen]])
+        seen = new.columns[0] > 0
+        return level_of(array[seen] for array in arrays_of(new))
 
-    def beyond(self, level: Level, below: Counted, complete_to: int) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: h over the most rows that a live family has."""
         from parentage.kernels.missing import rows_of_live
 
         del below
-        e, grid, rows = self.encoded, self.encoded.grid, level.columns.value
+        e, grid, rows = self.encoded, self.encoded.grid, level.columns[0]
         least = self.least_products(level, complete_to)
         most_rows = np.ones(e.n_variables, np.int64)
         for some in blocks(len(level.members), level.members, rows, level.best):
@@ -141,10 +135,15 @@ class MissingMeasure(Measure):
 
     # Expansion: sweep 0 is nothing, sweep 1 + x the likelihood of child x
 
-    def family_terms(self, children: Ints) -> FamilyTerms:
+    @property
+    def kinds_of_sweeps(self) -> int:
+        """Nothing, and one for each child."""
+        return 1 + self.encoded.n_variables
+
+    def family_terms(self, children: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return one sweep per child: a family is counted whole, on rows of its own."""
         none = np.zeros(len(children), np.int64)
-        return FamilyTerms(1 + self.encoded.n_variables, none, 1 + children, none, none)
+        return none, 1 + children, none, none
 
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return likelihoods of a child with Π ∪ y; at the child itself that with Π alone.

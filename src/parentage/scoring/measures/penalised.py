@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.measures.measure import (
-    FamilyTerms,
     Measure,
     arrays_of,
     behind_one_state,
+    level_of,
     sum_alone,
     sums_with_each,
 )
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Counted, Level
+    from parentage.kernels.levels import Level
     from parentage.kernels.likelihoods import LikelihoodTerms
     from parentage.scoring.encoding import Encoded
-    from parentage.scoring.measures.measure import Members
+    from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.search.levels import LevelStep
 
 
@@ -67,19 +67,14 @@ class PenalisedMeasure(Measure):
         """N·H of every variable."""
         return self.encoded.entropies
 
-    def first(self) -> tuple[Level, Counted]:
+    def first(self) -> tuple[Level, Columns]:
         """Return the single variables, and G of the empty set."""
-        from parentage.kernels.levels import Counted, Level
-
         e = self.encoded
         best = (e.single - e.empty - e.grid.unit * (e.arity - 1))[:, None]
-        level = Level(
-            np.arange(e.n_variables, dtype=np.uint16)[:, None],
-            np.zeros((e.n_variables, 1), np.int32),
-            np.ascontiguousarray(best),
-            Counted(e.single),
-        )
-        return level, Counted(np.array([e.empty], np.int64))
+        members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
+        subsets = np.zeros((e.n_variables, 1), np.int32)
+        level = level_of([members, subsets, np.ascontiguousarray(best), e.single])
+        return level, (np.array([e.empty], np.int64),)
 
     def best_alone(self, first: Level) -> Ints:
         """Return nothing: no set is kept for a variable outside it."""
@@ -87,7 +82,7 @@ class PenalisedMeasure(Measure):
         return np.empty((0, 0), np.int64)
 
     def terms(
-        self, level: Level, below: Counted, store: bool, check: Callable[[], None]
+        self, level: Level, below: Columns, store: bool, check: Callable[[], None]
     ) -> LikelihoodTerms:
         """Return what the rules compare."""
         from parentage.kernels.likelihoods import LikelihoodTerms
@@ -95,7 +90,7 @@ class PenalisedMeasure(Measure):
         del level, store, check
         e, plan = self.encoded, self.plan
         return LikelihoodTerms(
-            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below.value,
+            e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below[0],
             int(e.arity.min()),
         )  # fmt: skip
 
@@ -110,11 +105,11 @@ class PenalisedMeasure(Measure):
         )
 
     def count(
-        self, members: Members, uncounted: Counted, terms: LikelihoodTerms
-    ) -> tuple[Counted, LikelihoodTerms]:
+        self, members: Members, uncounted: Columns, terms: LikelihoodTerms
+    ) -> tuple[Columns, LikelihoodTerms]:
         """Count G."""
         del uncounted
-        return self.columns_of([self.encoded.count(members)]), terms
+        return (self.encoded.count(members),), terms
 
     def stored(self, new: Level, step: LevelStep) -> Level:
         """Leave out sets that nothing is built on, where Theorem 1⁺ tells."""
@@ -123,10 +118,10 @@ class PenalisedMeasure(Measure):
 
         if not (step.terms.closed and step.facts.rules & 1 << THM1P):
             return new
-        left = leave_ended(new, step.level.columns.value, step.facts.slack, step.terms)
-        return self.level_of([array[:left] for array in arrays_of(new)])
+        left = leave_ended(new, step.level.columns[0], step.facts.slack, step.terms)
+        return level_of(array[:left] for array in arrays_of(new))
 
-    def beyond(self, level: Level, below: Counted, complete_to: int) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the penalty of the fewest joint states."""
         del below
         encoded = self.encoded
@@ -144,10 +139,10 @@ class PenalisedMeasure(Measure):
     def _swept(self) -> Encoded:
         return behind_one_state(self.encoded)
 
-    def family_terms(self, children: Ints) -> FamilyTerms:
+    def family_terms(self, children: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the one sweep there is, of G."""
         none = np.zeros(len(children), np.int64)
-        return FamilyTerms(1, none, none, none + self.encoded.empty, none)
+        return none, none, none + self.encoded.empty, none
 
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return G of every set with every variable."""

@@ -19,10 +19,11 @@ import numpy.typing as npt
 
 from parentage.data.table import class_sizes
 from parentage.scoring.measures.measure import (
-    FamilyTerms,
     Measure,
+    arrays_of,
     behind_one_state,
     blocks,
+    level_of,
     never,
     sum_alone,
     sums_with_each,
@@ -39,12 +40,11 @@ if TYPE_CHECKING:
     from parentage.arrays import Ints
     from parentage.data.table import Repeats, Table
     from parentage.kernels.levels import Level
-    from parentage.kernels.sums import Sums, SumTerms
+    from parentage.kernels.sums import SumTerms
     from parentage.scoring.encoding import Encoded
-    from parentage.scoring.measures.measure import Members
+    from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.scores import BySums
     from parentage.scoring.search.plan import SearchPlan
-    from parentage.work.array_files import Array
 
 
 class SumMeasure(Measure):
@@ -195,21 +195,13 @@ class SumMeasure(Measure):
 
     # The search
 
-    def columns_of(self, arrays: Sequence[Array]) -> Sums:
-        """Return value, minus, joint states that occur, and row."""
-        from parentage.kernels.sums import Sums
-
-        return Sums(*arrays)
-
-    def uncounted(self, sets: int) -> Sums:
+    def uncounted(self, sets: int) -> Columns:
         """Return room for the rows; counting makes the rest."""
         nothing, row = np.empty(0, np.int64), np.empty(sets, np.int32)
-        return self.columns_of([nothing, nothing[:, None], row[:0], row])
+        return nothing, nothing[:, None], row[:0], row
 
-    def first(self) -> tuple[Level, Sums]:
+    def first(self) -> tuple[Level, Columns]:
         """Return the single variables, and the empty set."""
-        from parentage.kernels.levels import Level
-
         n, counts = self.encoded.n_variables, self.single_counts
         row: npt.NDArray[np.int32] = self.multisets.times(0)[self.kind, 0]
         functions = self.value_functions(self.multisets.products(1))
@@ -218,18 +210,12 @@ class SumMeasure(Measure):
         minus = self._minus_of(value, counts)
         nothing = np.array([self.value_of_nothing], np.int64)
         minus_nothing = self._minus_of(nothing, [self.groups])
-        below = self.columns_of(
-            [nothing, minus_nothing, np.zeros(1, np.int32), np.zeros(1, np.int32)]
-        )
-        best = value - below.minus[0, self.column] - self.constant
+        below = (nothing, minus_nothing, np.zeros(1, np.int32), np.zeros(1, np.int32))
+        best = value - minus_nothing[0, self.column] - self.constant
         occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
-        level = Level(
-            np.arange(n, dtype=np.uint16)[:, None],
-            np.zeros((n, 1), np.int32),
-            np.ascontiguousarray(best[:, None]),
-            self.columns_of([value, minus, np.array(occupied, np.int32), row]),
-        )
-        return level, below
+        members, subsets = np.arange(n, dtype=np.uint16)[:, None], np.zeros((n, 1), np.int32)
+        counted = (value, minus, np.array(occupied, np.int32), row)
+        return level_of([members, subsets, np.ascontiguousarray(best[:, None]), *counted]), below
 
     def _minus_of(self, value: Ints, counts: list[Ints]) -> Ints:
         """Return ``minus[set, column]`` from the counts themselves."""
@@ -254,11 +240,14 @@ class SumMeasure(Measure):
         """Return per row whether h and the price of cells add up."""
         return np.array([self.score.adds(q) for q in self.multisets.products(size)], np.bool_)
 
-    def terms(self, level: Level, below: Sums, store: bool, check: Callable[[], None]) -> SumTerms:
+    def terms(
+        self, level: Level, below: Columns, store: bool, check: Callable[[], None]
+    ) -> SumTerms:
         """Return what counting, rules and scores need for sets of one more member."""
         from parentage.kernels.sums import SumTerms
 
         size = level.members.shape[1]
+        value_below, _, _, row_below = below
         return SumTerms(
             self.kind,
             self.column,
@@ -272,8 +261,8 @@ class SumMeasure(Measure):
             self.adds(size + 1),
             self.rho(size),
             self.least_added(size - 1),
-            below.value,
-            below.row,
+            value_below,
+            row_below,
             self.rho(size - 1),
             self.functions(size + 1),
             self.minus_functions if store else self.minus_functions[:0],
@@ -281,9 +270,11 @@ class SumMeasure(Measure):
             store and self.counts_cells(level, size + 1, check),
         )
 
-    def count(self, members: Members, uncounted: Sums, terms: SumTerms) -> tuple[Sums, SumTerms]:
+    def count(
+        self, members: Members, uncounted: Columns, terms: SumTerms
+    ) -> tuple[Columns, SumTerms]:
         """Count values and, of sets that become parents, what they subtract."""
-        row = uncounted.row
+        row = uncounted[3]
         excess = np.empty(len(members), np.int64) if terms.counts_cells else None
         which = None if self.score.one_function else row
         value = self.encoded.count(members, terms.functions, which, excess)
@@ -295,7 +286,7 @@ class SumMeasure(Measure):
         occupied = np.zeros(len(members), np.int32)
         if excess is not None:
             occupied = (self.n_rows - excess).astype(np.int32)
-        return self.columns_of([value, minus, occupied, row]), terms
+        return (value, minus, occupied, row), terms
 
     def functions(self, size: int) -> Ints:
         """Return ``f[row, count]`` for counting sets of this size."""
@@ -378,7 +369,7 @@ class SumMeasure(Measure):
                 found[x, j] = suffix[after]
         return found
 
-    def beyond(self, level: Level, below: Sums, complete_to: int) -> npt.NDArray[np.float64]:
+    def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the score's own price of their parents."""
         from parentage.kernels.sums import least_of_live
 
@@ -386,9 +377,10 @@ class SumMeasure(Measure):
         states = self.least_products(level, complete_to)
         price = np.full(len(states), 2**62, np.int64)
         cells = np.full(len(states), self.n_rows, np.int64)
-        for some in blocks(len(level.members), *level[:3], *level.columns, *below):
-            part = self.level_of([*(a[some] for a in level[:3]), *(a[some] for a in level.columns)])
-            least_of_live(part, below.value, below.minus, self.column, self.constant, price, cells)
+        arrays, (value, minus, _, _) = arrays_of(level), below
+        for some in blocks(len(level.members), *arrays, *below):
+            part = level_of(array[some] for array in arrays)
+            least_of_live(part, value, minus, self.column, self.constant, price, cells)
         found = np.full(len(states), -np.inf)
         for x in np.nonzero(np.isfinite(states))[0]:
             q = int(states[x] * (1 - 1e-9)) * self.encoded.context_states
@@ -415,15 +407,20 @@ class SumMeasure(Measure):
     def _swept(self) -> Encoded:
         return behind_one_state(self.encoded)
 
-    def family_terms(self, children: Ints) -> FamilyTerms:
+    @property
+    def kinds_of_sweeps(self) -> int:
+        """The value, and what is subtracted where that is another sum."""
+        return 1 + len(self.arities) if self.score.own_minus else 1
+
+    def family_terms(self, children: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return value and minus."""
         none = np.zeros(len(children), np.int64)
         constant = self.constant[children]
         if not self.score.own_minus:
-            return FamilyTerms(1, none, none, none + self.value_of_nothing, constant)
+            return none, none, none + self.value_of_nothing, constant
         kinds = self.kind[children]
         nothings = self.minus_functions[:, self.groups].sum(axis=1)
-        return FamilyTerms(1 + len(self.arities), 1 + kinds, none, nothings[kinds], constant)
+        return 1 + kinds, none, nothings[kinds], constant
 
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return values, or what parents subtract, of every set with every variable."""

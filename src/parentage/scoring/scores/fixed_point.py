@@ -109,8 +109,8 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
             raise ResourceError(
-                f"{n_rows} rows with weights, or a penalty of {w:.3g} nats a parameter, are too "
-                "much for 64-bit arithmetic; use fewer rows"
+                f"{n_rows} rows with weights, or a penalty of {w:.3g} nats per parameter, are too "
+                "large for 64-bit arithmetic; use fewer rows"
             )
         f = rounded_c_ln_c(n_rows * unit, 2.0 ** (bits - table.unit_bits))
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
@@ -129,7 +129,7 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(2 * largest)))
         if bits < FEWEST_BITS:
             raise ResourceError(
-                f"{n_rows} rows and this many joint states are too large for 64-bit "
+                f"the scores of {n_rows} rows and their joint states are too large for 64-bit "
                 "arithmetic; use fewer rows or a smaller limit on parents"
             )
         f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)
@@ -166,10 +166,13 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
     if width > max(everything, w * most_states):
         return f"a width of {width:.3g} nats is too large for 64-bit arithmetic; use a smaller one"
     if w < 0.5 and everything / w > MOST_PARAMETERS / 2:
-        return f"a penalty of {w:.3g} nats a parameter is too small for 64-bit arithmetic"
+        return (
+            f"a penalty of {w:.3g} nats per parameter is too small for 64-bit arithmetic; "
+            "use a larger one"
+        )
     if w * most_states > everything:
         return (
-            f"a penalty of {w:.3g} nats a parameter and up to {most_states} states are too large "
+            f"a penalty of {w:.3g} nats per parameter and up to {most_states} states are too large "
             "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
         )
     return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"

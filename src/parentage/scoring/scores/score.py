@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 HOLE_WAYS = (
-    Way("score", "pnal", "to score every family on the rows where it is complete"),
+    Way("score", "pnal", "to score each variable on the rows where it and its parents are known"),
     Way("missing", "drop", "(or state) when the table is read"),
 )
 """What to do about missing cells where a score cannot deal with them."""

@@ -31,7 +31,14 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import WorkersError
-from parentage.scoring.measures.measure import arrays_of, blocks, never, with_single_parents
+from parentage.kernels._options import Kernel
+from parentage.scoring.measures.measure import (
+    arrays_of,
+    blocks,
+    level_of,
+    never,
+    with_single_parents,
+)
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
 from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
@@ -39,7 +46,7 @@ from parentage.work import tuning as work_tuning
 from parentage.work.array_files import is_mapped, room_beside
 from parentage.work.executor import in_order, is_elsewhere, size_of
 from parentage.work.progress import Progress
-from parentage.work.stop import Moment, Stop, StoppedError, now
+from parentage.work.stop import Stop, StoppedError, now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -76,7 +83,8 @@ class LevelSearch:
     first
         Until when single parents are searched, if not until the context's stop.
     moment
-        Levels that are a moment's work are searched whatever the clock says.
+        Seconds, by forecasts, of levels that are searched whatever the clock says; what is left of
+        them after the search.
     pause
         Called before the first level that takes long, with what was found by then.
     """
@@ -87,7 +95,7 @@ class LevelSearch:
     up_to: int | None = None
     foresee: bool = False
     first: Stop | None = None
-    moment: Moment = field(default_factory=lambda: Moment(0.0))
+    moment: float = 0.0
     pause: Callable[[Outcome], None] | None = None
 
     def __post_init__(self) -> None:
@@ -124,8 +132,8 @@ class LevelSearch:
         for memory in state.arrays["memory"]:
             self.alone = np.array(memory)
         if state.in_degree > 1:
-            self.level = measure.level_of(state.arrays["level"])
-            self.below = measure.columns_of(state.arrays["below"])
+            self.level = level_of(state.arrays["level"])
+            self.below = tuple(state.arrays["below"])
 
     @property
     def has_next(self) -> bool:
@@ -169,7 +177,7 @@ class LevelSearch:
         if self.up_to is not None and at.in_degree + len(self.plan.context) > self.up_to:
             raise StoppedError("asked")
         most = len(self.level.members) * (self.plan.encoded.n_variables - at.in_degree) / 2
-        short = self.moment.covers(self.price * most)
+        short = self.price * most <= self.moment
         own = self.first or stop if at.in_degree == 1 else stop
         context = self.context.ending(stop.untimed() if short else own)
         check = context.stop.check
@@ -190,9 +198,10 @@ class LevelSearch:
             check()
         if at.slot is None and (self.foresee or self.up_to is not None):
             at.new = self._last_level()
+        Kernel.expect(TUNING.plain_per_join * left)
         self._do(step, context)
         if short and stop.is_over():
-            self.moment.spend(self.price * left)
+            self.moment -= self.price * left
         return step
 
     def _do(self, step: LevelStep, context: Context) -> None:
@@ -251,7 +260,7 @@ class LevelSearch:
     def _climb(self, rate: float) -> None:
         """Go to the level that was found; a join took ``rate`` seconds."""
         self.below = self.level.columns
-        self.level = self.measure.level_of(self.state.new.fields())
+        self.level = level_of(self.state.new.fields())
         if len(self.alone) and self.level.members.shape[1] == 2:
             self.alone = with_single_parents(self.alone, self.level)
         self.state.climb(self._arrays(), rate)
@@ -325,7 +334,7 @@ class LevelSearch:
         began, at, asked = now(), self.state, self._is_last_asked_for()
 
         def worth(joins: int) -> bool:
-            if asked or self.moment.covers(self.price * joins):
+            if asked or self.price * joins <= self.moment:
                 return not asked
             rate = (now() - began) / max(1, at.pairs)
             in_time = self._at_least(joins, rate) <= self.context.stop.seconds_left
@@ -338,7 +347,7 @@ class LevelSearch:
         columns, in_degree = self.level.columns, self.state.in_degree
 
         def bound(arrays: Sequence[Array]) -> Any:
-            return self.measure.beyond(self.measure.level_of(arrays), columns, in_degree)
+            return self.measure.beyond(level_of(arrays), columns, in_degree)
 
         return LevelBuffer(self.state.new.name, (), bound, self._worth())
 
@@ -400,7 +409,7 @@ class LevelStep:
 
     def _find_siblings(self, check: Callable[[], None]) -> None:
         """See which sets are joined with which, and how many joins come before each."""
-        from parentage.kernels.levels import Siblings, live_members
+        from parentage.kernels.levels import live_members
 
         level, n_sets = self.level, len(self.level.members)
         children = np.zeros(self.below + 1, np.int32)
@@ -422,7 +431,7 @@ class LevelStep:
             self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
             before += int(joins[-1])
         self.pairs[n_sets] = before
-        self.siblings = Siblings(children, tails, live)
+        self.siblings = children, tails, live
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing but the thread's own room."""
@@ -442,7 +451,7 @@ class LevelStep:
         if end == 0:
             return pairs, found, None
         members, subsets, best, *uncounted = (array[:end] for array in arrays_of(room))
-        columns, terms = measure.count(members, measure.columns_of(uncounted), self.terms)
+        columns, terms = measure.count(members, tuple(uncounted), self.terms)
         new, below = Level(members, subsets, best, columns), self.level.columns
         where = self._room("where", np.int32, members.shape).reshape(-1)
         child = self._room("child", np.uint8, members.shape).reshape(-1)

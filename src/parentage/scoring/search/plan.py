@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InfeasibleError, InputError, TableError, Way
+from parentage.errors import InfeasibleError, InputError, TableError, Way, counted
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints, Prior, most_added
 from parentage.scoring.measures import measure_for
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from parentage.scoring.settings import Scoring
 
 
-MOST_VARIABLES = 65_535  # members of sets are 16-bit numbers
+MOST_VARIABLES = np.iinfo(np.uint16).max  # the type of members of sets
 BARRED = -2  # a constraint, not a rule, bars these families
 
 
@@ -269,7 +269,9 @@ def score_for(table: Table, name: str) -> Score:
 def check_learnable(table: Table) -> None:
     """Refuse tables that nothing can be learned from."""
     if table.n_rows < 2:
-        raise TableError(f"the table has {table.n_rows} data row(s); at least 2 are needed")
+        raise TableError(
+            f"the table has {counted(table.n_rows, 'data row')}; at least 2 are needed"
+        )
     usable = table.n_variables - len(table.constant)
     if usable > MOST_VARIABLES:
         raise TableError(
