@@ -53,29 +53,30 @@ class Watching(DaskPool):
 
     def share(self, shared: tuple[Any, ...]) -> None:
         """Count the copies of what is let go, and how much that is on paper."""
-        before = self.shared if self.files is None else self.files.shared
+        before = self.shared
         for place, value in enumerate(before):
             if not any(value is other for other in shared):
                 self.out += size_of(value) * self._copies(place)
         for value in shared:
             if not any(value is other for other in before):
-                self._add_paper(value)
+                self._add_paper(value, shared)
         super().share(shared)
 
     def _copies(self, place: int) -> int:
         """How many workers have a shared object; a file is one copy for all."""
-        if self.files is not None:
+        if self.folder is not None:
             return 1
-        future = self.sent[place]
+        future = self.there[place]
         return len(self.client.who_has([future])[future.key])
 
-    def _add_paper(self, value: Any) -> None:
+    def _add_paper(self, value: Any, shared: tuple[Any, ...]) -> None:
         """Add what sets take, and a task for every so many joins."""
-        copies = 1 if self.files is not None else self.size
+        copies = 1 if self.folder is not None else self.size
         if hasattr(value, "level"):
             sets, size = value.level.members.shape
             self.paper_bytes += copies * sets * bytes_per_set(size)
-            self.paper_tasks += -(-int(value.pairs[-1]) // value.per_task(self, math.inf))
+            encoded = next(other.encoded for other in shared if hasattr(other, "encoded"))
+            self.paper_tasks += -(-int(value.pairs[-1]) // value.per_task(encoded, self, math.inf))
         else:
             self.paper_bytes += copies * size_of(value)
 

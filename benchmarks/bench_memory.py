@@ -92,13 +92,14 @@ from parentage.kernels import _options
 from parentage.scoring.search import levels
 
 warnings.simplefilter("ignore")
-_options.plain.only = "compiled"
+_options.Kernel.only = "compiled"
 largest = dict(bytes=0)
 run = levels.LevelSearch._do
 def counted(search, step, context):
     level, live = step.level, search.outcome.live[-1]
     fields = dict(members=level.members, subsets=level.subsets, best=level.best, pairs=step.pairs)
-    fields |= level.columns._asdict() | step.siblings._asdict()
+    fields |= dict(zip(("children", "tails", "live"), step.siblings, strict=True))
+    fields |= {{f"column {{i}}": array for i, array in enumerate(level.columns)}}
     by_array = {{name: array.nbytes / live for name, array in fields.items()}}
     if sum(by_array.values()) * live > largest["bytes"]:
         largest.update(bytes=sum(by_array.values()) * live, sets=live, by_array=by_array)

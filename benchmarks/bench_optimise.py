@@ -35,7 +35,7 @@ from parentage.optimise.cutting import CutBandit
 from parentage.optimise.engines import solve
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
-from parentage.optimise.tuning import TUNING, Patience, Tuning
+from parentage.optimise.tuning import TUNING, Tuning
 from parentage.scoring.formats import read_lists
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -167,8 +167,8 @@ CUTTING: dict[str, Changes] = {
     "cuts never forgotten": {"old": NEVER},
     "old cuts go when a tenth is old": {"loose": 0},
     "removed columns stay": {"spare": NEVER},
-    "one patience for all roots": {"root_patience": Patience(30, 0.01)},
-    "large parts: local cuts at once": {"stall": Patience(0, 1.0)},
+    "one patience for all roots": {"root_patience": (30, 0.01)},
+    "large parts: local cuts at once": {"stall": (0, 1.0)},
     AS_IT_IS[1]: {},
     **{name: {} for name in PATCHES},
     AS_IT_IS[2]: {},
@@ -189,7 +189,7 @@ LARGE: dict[str, Changes] = {
 """Those of them that concern large parts, for the ablation of these."""
 BRANCHING: dict[str, Changes] = {
     AS_IT_IS[0]: {},
-    "nodes as long as roots": {"node_patience": Patience(8, 0.04)},
+    "nodes as long as roots": {"node_patience": (8, 0.04)},
     "no order search before cutting": {"warm_rounds": 0},
     "no set packing": {"set_packing": False},
     AS_IT_IS[1]: {},

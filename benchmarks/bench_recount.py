@@ -91,7 +91,7 @@ def report(found: dict[str, Any]) -> str:
         [
             "# Claims checked from their tables",
             "`bench_recount.py`: `parentage check TABLE proof.json`, one process; "
-            f"{lines:,} lines of code to trust. No limit on parents unless stated.",
+            f"{lines:,} lines of code in the checker. No limit on parents unless stated.",
             "## Recounts",
             measure.markdown(head, rows),
         ]

@@ -172,8 +172,8 @@ def report(known: dict[str, Any]) -> str:
         now = [f"{cold['cpu']:.1f}", f"{cold['wall']:.1f}", str(cold["kernels"])]
         rows.append([job, f"`{JOBS[job]}`", *cells, *now, f"{warm['cpu']:.2f}"])
     head = [
-        "job", "`parentage …`", "before: first, CPU s", "again, CPU s",
-        "first, CPU s", "wall s", "kernels compiled", "again, CPU s",
+        "job", "`parentage …`", "before: first, CPU s", "before: again, CPU s",
+        "now: first, CPU s", "now: first, wall s", "kernels compiled", "now: again, CPU s",
     ]  # fmt: skip
     sizes = known["megabytes"]
     large = sorted(sizes.items(), key=lambda item: -item[1])
@@ -182,9 +182,9 @@ def report(known: dict[str, Any]) -> str:
         [
             "# The first command, and those after it",
             "`python benchmarks/bench_start.py`: whole commands, each in a process of its own. "
-            "*First*: the folder of compiled kernels is empty. *Again*: it has all kernels "
-            "(the least of 3). CPU seconds include child processes. *Before* is commit "
-            f"{known['before']}.",
+            "*First*: no compiled kernels are cached. *Again*: all kernels are cached; the fastest "
+            "of 3 runs. CPU seconds include child processes. *Before*: commit "
+            f"{known['before']}; empty cells were not measured.",
             measure.markdown(head, rows),
             "## The size of an installation",
             f"{sum(sizes.values()):.0f} MB with all libraries: {listed}; {len(sizes)} packages in "

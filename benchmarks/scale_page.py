@@ -30,7 +30,7 @@ def page(known: dict[str, Any]) -> str:
             "# Many variables",
             "Made by `benchmarks/bench_scale.py`: BIC, natural logarithm, constant columns left "
             "out. CPU seconds of all threads, compiling and reading excluded, on a shared machine "
-            "with two cores. Lists are complete to k parents and grow from there with a fixed "
+            "with two cores. Lists are complete to k parents and expanded from there with a fixed "
             "budget of work, so that every run can be repeated.",
             "## Beside other programs",
             "Score (higher is better) and CPU seconds; ours is the median over seeds. pyAgrum 3.3 "
@@ -44,16 +44,18 @@ def page(known: dict[str, Any]) -> str:
             "![Nats below the best score known, against CPU seconds](scale.svg)",
             "Each line is a run, with its own seed; the dot is where pyAgrum ended.",
             "## Runs",
-            "*Memory* is the peak of the whole process. *Gap* is what the bound for everything "
-            "leaves open: none of these networks is called optimal. *For its lists* is what the "
-            "bound for the listed parent sets leaves open, in the worst run; *listed* is their "
-            "number in the run in the middle. A dash: measured before lists were solved.",
+            "*Memory* is the peak of the whole process. *Target*: the score and time that were "
+            "set beforehand; not every run reached it. *Listed*: number of listed parent sets in "
+            "the median run. *For its lists*: optimality gap among the listed parent sets, in the "
+            "worst run. *Gap at most*: optimality gap over all networks; none of these networks "
+            "is proven optimal. –: measured with an earlier version, which did not solve the "
+            "lists exactly.",
             markdown(
                 [
                     "table",
                     "k",
                     "seeds",
-                    "asked for",
+                    "target",
                     "median",
                     "worst",
                     "CPU s",
@@ -64,9 +66,11 @@ def page(known: dict[str, Any]) -> str:
                 ],
                 [runs_of(name, known[name], LARGE[name]) for name in large],
             ),
-            "## Density-estimation tables (`*.valid`)",
-            "*Published* is the best of the methods in the tables' README (three order searches, "
-            "GOBNILP on lists that were cut short, and k-MAX at three treewidths).",
+            "## Density-estimation tables (the validation part of each)",
+            "*Published* is the best of the methods that the data's README records (three order "
+            "searches, "
+            "GOBNILP on lists that were stopped early, and k-MAX, which "
+            "bounds the treewidth). –: not run.",
             markdown(
                 [
                     "table",
