@@ -39,7 +39,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
-from parentage.work.checkpoint import Checkpoint, Slot
+from parentage.work.checkpoint import Checkpoint, SavedState, Slot
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.optimise import Solution
-    from parentage.work.checkpoint import SavedState
     from parentage.work.progress import Progress
 
 WEAK = replace(SOLVING, warm_rounds=0, set_packing=False, sizes=())
@@ -376,18 +375,23 @@ def test_lists_that_have_grown_use_the_incumbent_and_the_cuts(tmp_path: Path) ->
 def test_saving_takes_a_small_part_of_the_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, spent, write = job_in(tmp_path / "kept"), [0.0], Slot.write
+    clock = [0.0]
+    monkeypatch.setattr("parentage.work.checkpoint.time.perf_counter", lambda: clock[0])
+    kept = job_in(tmp_path / "kept")
+    slot, began, writes = kept.slot("solve"), kept.began, 0
 
-    def noting(slot: Slot, make: Callable[[], SavedState]) -> bool:
-        taken = write(slot, make)
-        spent.append(kept.spent)
-        return taken
+    def state() -> SavedState:
+        clock[0] += 0.02 * 1.1**writes  # the next state is larger
+        return SavedState({"writes": writes})
 
-    monkeypatch.setattr(Slot, "write", noting)
-    optimise_lists(hard_lists(30), CUTTING, Context(Stop.after(4.0), checkpoint=kept))
-    ended = time.perf_counter() - kept.began
-    assert spent[-2] <= TUNING.writing_share * ended  # the last one is written in any case
-    assert spent[-1] > spent[-2] > 0.0
+    for _ in range(20_000):
+        clock[0] += 0.05
+        if slot.due():
+            assert slot.write(state)
+            writes += 1
+            assert kept.spent <= TUNING.writing_share * (clock[0] - began)
+    assert writes > 5
+    assert kept.spent > 0.5 * TUNING.writing_share * (clock[0] - began)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs signals")
