@@ -43,16 +43,12 @@ from parentage.work.stop import MOMENT, now
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
+    from parentage.arrays import Floats, Ints
     from parentage.optimise import Solution
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
-
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
 
 MOST_STEPS = 50
 SHARE_OF_ORDERS = 0.2

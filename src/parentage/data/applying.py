@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from parentage.arrays import Flags, Ints
 from parentage.data import suspicion
 from parentage.data.columns import (
     Column,
@@ -77,8 +77,6 @@ _KEPT_OR_LEFT_OUT = (
     Way("missing", "em", "to complete the data by expectation maximisation"),
 )
 """What to do about missing cells where the recipe does not say."""
-
-Ints = npt.NDArray[np.int64]
 
 
 class _UnknownValueError(TableError):
@@ -177,7 +175,7 @@ def state_numbers(
     name: str,
     states: Sequence[str],
     labels: Sequence[str],
-    there: npt.NDArray[np.bool_],
+    there: Flags,
 ) -> Ints:
     """Number the labels that are there by text, by number, or by the interval of the number."""
     number = {label: k for k, label in enumerate(states)}

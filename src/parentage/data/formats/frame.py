@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column, with_names
-from parentage.data.table import PackedColumn, narrowed
+from parentage.data.columns import RawColumn, RawTable, text_column, with_names
+from parentage.data.table import CellCodes, PackedColumn, narrowed
 from parentage.errors import (
     InputError,
     MissingExtraError,
