@@ -35,8 +35,8 @@ from parentage.data.columns import (
 from parentage.data.discretize import PARTS, codes_of, cuts_between
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
-from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
-from parentage.data.settings import Reading, missing_values
+from parentage.data.recipe import ColumnRecipe, Decision, ReadingAccount, Recipe
+from parentage.data.settings import Reading, missing_values, ways_for_missing
 from parentage.data.table import (
     MISSING,
     Codes,
@@ -71,13 +71,6 @@ _DECLARE = (
     "data frame"
 )
 
-_KEPT_OR_LEFT_OUT = (
-    Way("missing", "drop", "to leave such rows out"),
-    Way("missing", "pnal", "to score each variable on the rows where it and its parents are known"),
-    Way("missing", "em", "to complete the data by expectation maximisation"),
-)
-"""What to do about missing cells where the recipe does not say."""
-
 
 class _UnknownValueError(TableError):
     """Values of a column that the recipe does not have.
@@ -93,7 +86,7 @@ class _UnknownValueError(TableError):
 def apply_recipe(
     raw: RawTable,
     recipe: Recipe,
-    cells: Sequence[Column | None] | None = None,
+    cells: Sequence[Column | None],
     *,
     ways: Sequence[Way] = (),
 ) -> Table:
@@ -106,14 +99,12 @@ def apply_recipe(
     recipe
         The columns that count, in their order, and the settings.
     cells
-        The columns of the recipe as :func:`cells_for` finds them, if that was done already; None
-        for a column that is not there, whose cells are all missing.
+        The columns of the recipe, as :func:`cells_for` finds them; None for a column that is not
+        there, whose cells are all missing.
     ways
         What to do about missing cells for which the recipe has no state.
     """
     settings, columns = recipe.settings, recipe.columns
-    if cells is None:
-        cells = [cells_for(raw, column, settings) for column in columns]
     if settings.missing == "drop":
         cells = complete_rows(cells)
     pairs = list(zip(cells, columns, strict=True))
@@ -283,7 +274,11 @@ def complete_rows(cells: Sequence[Column | None]) -> list[Column | None]:
 
 
 def read_as(
-    recipe: Recipe, raw: RawTable, cells: Sequence[Column] | None = None, why: str = "dropped"
+    recipe: Recipe,
+    raw: RawTable,
+    cells: Sequence[Column],
+    why: str = "dropped",
+    decisions: tuple[Decision, ...] = (),
 ) -> Table:
     """Make a table to learn from, with an account of what was done.
 
@@ -294,27 +289,29 @@ def read_as(
     raw
         The rows.
     cells
-        The columns of the recipe, if they are known.
+        The columns of the recipe, as :func:`cells_for` finds them.
     why
         Why columns that the recipe does not have are left out.
+    decisions
+        What ``auto`` decided.
     """
-    columns = list(cells or (cells_for(raw, column, recipe.settings) for column in recipe.columns))
     if recipe.settings.missing == "mode":
-        suspicion.tell(suspicion.imputed(columns), len(columns))
-    table = apply_recipe(raw, recipe, columns, ways=_KEPT_OR_LEFT_OUT)
+        suspicion.tell(suspicion.imputed(cells), len(cells))
+    table = apply_recipe(raw, recipe, cells, ways=ways_for_missing(["drop", "pnal", "em"]))
     check_rows(table.n_rows)
     check_variation(table)
     account = ReadingAccount(
-        raw.source,
-        raw.format,
-        raw.total_rows,
-        raw.total_rows - table.n_rows,
-        {column.name: column.n_missing for column in columns if column.n_missing},
-        {column.name: column.blanked for column in columns if column.blanked},
-        {column.name: why for column in raw.columns if column.name not in table.names},
-        table.constant,
-        raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
-        raw.empty_lines,
+        source=raw.source,
+        format=raw.format,
+        rows_read=raw.total_rows,
+        rows_dropped=raw.total_rows - table.n_rows,
+        missing={column.name: column.n_missing for column in cells if column.n_missing},
+        blanked={column.name: column.blanked for column in cells if column.blanked},
+        left_out={column.name: why for column in raw.columns if column.name not in table.names},
+        constant=table.constant,
+        lines=raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
+        empty_lines=raw.empty_lines,
+        decisions=decisions,
     )
     return table.with_recipe(replace(recipe, account=account))
 

@@ -54,7 +54,15 @@ from parentage.data.columns import (
 )
 from parentage.data.discretize import PARTS, Discretizer, codes_of, interval_labels, median
 from parentage.data.recipe import ColumnRecipe, Decision, Recipe
-from parentage.data.settings import EVERY, OF_FILES, SEVERAL, WAYS, Reading, missing_values
+from parentage.data.settings import (
+    EVERY,
+    OF_FILES,
+    SEVERAL,
+    WAYS,
+    Reading,
+    missing_values,
+    ways_for_missing,
+)
 from parentage.data.table import Table, sorted_states
 from parentage.errors import (
     READER,
@@ -224,27 +232,6 @@ class Looked:
     told: list[Objection]
 
 
-def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
-    """Make a table to learn from: decide what the columns mean, and do it.
-
-    Parameters
-    ----------
-    raw
-        What a reader found.
-    reading
-        What was set.
-
-    Raises
-    ------
-    UndecidedError
-        Something has to be decided first; all that can be seen at this stage.
-    """
-    reading = reading or Reading()
-    looked = look(raw, reading)
-    suspicion.tell(looked.told, len(looked.cells))
-    return read_as(recipe_for(looked, reading), looked.raw, looked.cells)
-
-
 def settle(
     read: Callable[[Reading], RawTable], reading: Reading, *, ways: Sequence[str] = WAYS
 ) -> Table:
@@ -267,7 +254,7 @@ def settle(
     """
     if not reading.auto:
         try:
-            return build_table(read(reading), reading)
+            return _table_of(look(read(reading), reading), reading)
         except UndecidedError:
             pass  # all of it is collected below
     settings, objections = replace(reading, auto=False), list[Objection]()
@@ -301,19 +288,16 @@ def settle(
     if not reading.auto:
         raise UndecidedError(objections, raw.source, remedy)
     decided_ones = [one for one in objections if one.advice]
-    table = _decided_table(looked, settings, decided_ones)
+    table = _table_of(looked, settings, decided_ones)
     if decided_ones:
         warn(DecisionWarning(decided_ones, _MOST_TOLD))
     return table
 
 
-def _decided_table(looked: Looked, settings: Reading, decided: Sequence[Objection]) -> Table:
+def _table_of(looked: Looked, reading: Reading, decided: Sequence[Objection] = ()) -> Table:
     """Make the table, and write the decisions into its recipe."""
-    suspicion.tell([one for one in looked.told if not one.advice], len(looked.cells))
-    table = read_as(recipe_for(looked, settings), looked.raw, looked.cells)
-    recipe = table.recipe
-    assert recipe is not None and recipe.account is not None  # noqa: S101  # just read
-    notes = tuple(
+    suspicion.tell(looked.told, len(looked.cells))
+    decisions = tuple(
         Decision(
             one.column,
             f"{one.who}{one.seen}{f', {one.why}' if one.why else ''}",
@@ -322,7 +306,8 @@ def _decided_table(looked: Looked, settings: Reading, decided: Sequence[Objectio
         )
         for one in decided
     )
-    return table.with_recipe(replace(recipe, account=replace(recipe.account, decisions=notes)))
+    recipe = recipe_for(looked, reading)
+    return read_as(recipe, looked.raw, looked.cells, decisions=decisions)
 
 
 def _merged(objections: Sequence[Objection]) -> list[Objection]:
@@ -511,13 +496,7 @@ def _missing(
     if total == 1:
         seen = f"1 missing value ({place})"
     best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
-    effects = {
-        "em": "to complete the data by expectation maximisation",
-        "pnal": "to score each variable on the rows where it and its parents are known",
-        "state": "if missing values are informative",
-        "drop": "to leave such rows out",
-    }
-    ways = [Way("missing", name, effect) for name, effect in effects.items() if name in possible]
+    ways = ways_for_missing(name for name in WAYS if name in possible)
     ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
     return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
 

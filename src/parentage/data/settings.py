@@ -35,8 +35,15 @@ NONE = "none"
 SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
 """Settings that are lists."""
 
-WAYS = ("em", "pnal", "state", "drop")
-"""Ways to treat missing values that are offered."""
+EFFECTS = {
+    "em": "to complete the data by expectation maximisation",
+    "pnal": "to score each variable on the rows where it and its parents are known",
+    "state": "if missing values are informative",
+    "drop": "to leave such rows out",
+}
+"""Ways to treat missing values that are offered, and what each does."""
+
+WAYS = tuple(EFFECTS)
 
 WITHOUT_COMPLETION, OF_WHOLE_DATA = WAYS[1:], WAYS[2:]
 """Those where data completed by a network cannot be used, and where complete data are needed."""
@@ -192,6 +199,11 @@ class Reading(Settings):
         texts = {name: texts_of(content[name], name) for name in SEVERAL if name in content}
         local = {"Recipe": NoneType}
         return decoded(cls, {**content, **texts}, "settings", closed=True, local=local)
+
+
+def ways_for_missing(names: Iterable[str]) -> list[Way]:
+    """Return some of the ways to treat missing values, each with its effect."""
+    return [Way("missing", name, EFFECTS[name]) for name in names]
 
 
 def missing_values(

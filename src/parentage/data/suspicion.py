@@ -51,6 +51,7 @@ from parentage.data.columns import (
     unnamed,
     words_for_missing,
 )
+from parentage.data.settings import ways_for_missing
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
@@ -197,14 +198,7 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
     Those with a large share of missing values, and those that are missing in the same rows: all of
     these rows get the same states, which looks like a dependence.
     """
-    ways = (
-        Way("missing", "em", "to complete the data by expectation maximisation"),
-        Way(
-            "missing",
-            "pnal",
-            "to score each variable on the rows where it and its parents are known",
-        ),
-    )
+    ways = tuple(ways_for_missing(["em", "pnal"]))
     gaps = [column for column in columns if column.n_missing]
     share = f"{MUCH_IMPUTED:.0%}"
     much = f"has more than {share} of its values imputed with one state; this can create arcs"
