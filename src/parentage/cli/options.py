@@ -161,7 +161,7 @@ class GroupedCommand(click.Command):
     def _way(self, way: Way | str) -> Way | str:
         """Return a way out as this command has it."""
         if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
-            return Way("table", ..., "to estimate probabilities above 0", flag="data")
+            return Way("table", ..., "to estimate probabilities above 0")
         return way
 
     @property
