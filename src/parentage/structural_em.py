@@ -229,7 +229,7 @@ class StructuralEM:
         began = now()
         best = self._end_of(0, lambda: self._first_network(first))
         took = now() - began
-        if self.stop.reason() is not None or took > self.stop.seconds_left:
+        if self.stop.is_over() or took > self.stop.seconds_left:
             return self._found(best)
         own = self.score.weight(self.table) / self.table.n_rows
         second = replace(first, score=f"pnal:{own!r}", max_parents=self._few_parents())
@@ -248,7 +248,7 @@ class StructuralEM:
         theta, _ = self._parameters(before)
         completed = completed_table(before, self.table, theta, completion.bits, self.numbers)
         lists, solution = self._solve(completed, self.settings, self.context, end.network)
-        settled = completion.settled and self.stop.reason() is None
+        settled = completion.settled and not self.stop.is_over()
         return Completed(lists, solution, completed), replace(completion, settled=settled)
 
     def _solve(
@@ -292,7 +292,7 @@ class StructuralEM:
         at = self.at
         if at is None:
             at = Iterate(start())
-            if self.stop.reason() is None:
+            if not self.stop.is_over():
                 self._note(at)
         return self._iterate(at, known)
 
@@ -322,7 +322,7 @@ class StructuralEM:
                 return last
             completed = completed_table(network, self.table, theta, bits, self.numbers)
             lists, solution = self._solve(completed, self.settings, self.context, network)
-            stopped = self.stop.reason() is not None
+            stopped = self.stop.is_over()
             if last is not None and not lists.account.complete and stopped:
                 return last
             steps.append(
