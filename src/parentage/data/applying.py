@@ -462,9 +462,7 @@ def _as_raw(table: Table) -> RawTable:
         columns.append(
             RawColumn(name, codes, states, declared=True, numeric=False, repeats=table.repeats)
         )
-    return RawTable(
-        tuple(columns), table.stored_rows, lambda row: f"row {row}", repeats=table.repeats
-    )
+    return RawTable(tuple(columns), table.stored_rows, lambda row: f"row {row}")
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:

@@ -126,8 +126,6 @@ class RawTable:
         Its name, and what it is in, for the record.
     passing
         Nobody else has the codes, and they are not needed any more once a table is made of them.
-    repeats
-        ``uint32[rows]``: how often each row occurs; empty: once, each.
     empty_lines
         Rows of the source that were left out because their count is 0.
     """
@@ -138,13 +136,17 @@ class RawTable:
     source: str = "frame"
     format: str = "frame"
     passing: bool = False
-    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
     empty_lines: int = 0
+
+    @property
+    def repeats(self) -> Repeats:
+        """How often each row occurs; empty: once, each."""
+        return self.columns[0].repeats if self.columns else np.empty(0, np.uint32)
 
     @property
     def total_rows(self) -> int:
         """Number of rows, each counted as often as it occurs."""
-        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+        return self.columns[0].total_rows if self.columns else self.n_rows
 
 
 WORDS_FOR_MISSING = frozenset({
@@ -632,7 +634,6 @@ def repeated(raw: RawTable, times: Floats) -> RawTable:
         columns=tuple(replace(column, repeats=repeats) for column in columns),
         n_rows=len(there),
         place=lambda row: place(int(there[row])),
-        repeats=repeats,
         empty_lines=raw.n_rows - len(there),
     )
 
