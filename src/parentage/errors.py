@@ -216,7 +216,8 @@ class Objection:
     ways
         What can be done, each with its effect.
     advice
-        The settings that are recommended; nothing if the table may stay as it is.
+        Those of the ways that are recommended, or other settings; nothing if the table may stay
+        as it is.
     why
         The reason for the advice, where that is not plain.
     refused

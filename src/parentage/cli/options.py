@@ -469,7 +469,7 @@ def tell_reading(table: Table) -> None:
     """Say on stderr what was done to a table, in one line."""
     recipe = table.recipe
     if recipe is not None and recipe.parts():
-        say(f"read {visible(recipe.words())}")
+        say(f"read {visible(str(recipe))}")
 
 
 def check_outputs(outputs: Sequence[str | None], *reads: object) -> None:

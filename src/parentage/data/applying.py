@@ -307,7 +307,7 @@ def read_as(
         rows_dropped=raw.total_rows - table.n_rows,
         missing={column.name: column.n_missing for column in cells if column.n_missing},
         blanked={column.name: column.blanked for column in cells if column.blanked},
-        left_out={column.name: why for column in raw.columns if column.name not in table.names},
+        left_out={name: why for name in raw.names if name not in table.names},
         constant=table.constant,
         lines=raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
         empty_lines=raw.empty_lines,
@@ -329,9 +329,8 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     check_rows(raw.total_rows)
     recipe = replace(_with_na(recipe, reading, raw), settings=replace(reading, recipe=None))
     cells, misfits = list[Column](), list[TableError]()
-    names = [column.name for column in raw.columns]
     for column in recipe.columns:
-        if column.name not in names:
+        if column.name not in raw.names:
             continue  # those are said together
         try:
             cells.append(cells_for(raw, column, reading))
@@ -349,7 +348,7 @@ def _with_na(recipe: Recipe, reading: Reading, raw: RawTable) -> Recipe:
     """Add the values that mean missing here, but not yet in the recipe."""
     known = recipe.settings.na or ()
     more = [text for text in reading.na or () if text not in known]
-    names = [*(column.name for column in recipe.columns), *(column.name for column in raw.columns)]
+    names = [*(column.name for column in recipe.columns), *raw.names]
     everywhere, by_column = missing_values(more, names)
     columns = tuple(
         replace(column, na=(*column.na, *everywhere, *by_column.get(column.name, ())))
@@ -373,8 +372,7 @@ def _ways_to_fit(misfits: Sequence[TableError], missing: str) -> list[Way | str]
 
 def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
     """Say which columns are not there."""
-    names = [column.name for column in raw.columns]
-    absent = [column.name for column in recipe.columns if column.name not in names]
+    absent = [column.name for column in recipe.columns if column.name not in raw.names]
     if not absent:
         return []
     if len(absent) == 1:
@@ -409,8 +407,8 @@ def rows_like(
     missing
         How the known table was read: missing cells are refused (``"error"``), their rows left out
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
-        frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
-        as holes (``"pnal"``, ``"em"``).
+        frequent in the known table, the middle one of a discretised column (``"mode"``), or kept
+        (``"pnal"``, ``"em"``).
     optional
         Columns that may be absent: all their cells are missing then. An array may do without all
         of them.
@@ -441,9 +439,8 @@ def rows_like(
         raw = _named_as(known, source, settings, optional)
         columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
         settings = replace(settings, missing=missing)
-    there = {column.name for column in raw.columns}
     cells = [
-        None if column.name in optional and column.name not in there
+        None if column.name in optional and column.name not in raw.names
         else cells_for(raw, column, settings)
         for column in columns
     ]  # fmt: skip
@@ -504,7 +501,7 @@ def _named_as(
     if not isinstance(source, np.ndarray):
         return raw
     names = [name for name in known.names if name not in optional]
-    if set(names) <= {column.name for column in raw.columns}:
+    if set(names) <= set(raw.names):
         return raw  # learned from an array, perhaps without some of its columns
     if len(raw.columns) != len(names):
         names = list(known.names)

@@ -138,6 +138,15 @@ class RawTable:
     passing: bool = False
     empty_lines: int = 0
 
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in their order."""
+        return tuple(column.name for column in self.columns)
+
+    def named(self, name: str) -> RawColumn:
+        """Return the first column of this name, which is there."""
+        return self.columns[self.names.index(name)]
+
     @property
     def repeats(self) -> Repeats:
         """How often each row occurs; empty: once, each."""
@@ -195,7 +204,7 @@ def named_again(name: str, place: int) -> str:
 
 def with_names(raw: RawTable) -> RawTable:
     """Give columns without a name one, and another to those with the name of an earlier one."""
-    names = [column.name for column in raw.columns]
+    names = raw.names
     if all(names) and len(set(names)) == len(names):
         return raw
     named = []
@@ -384,7 +393,7 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
     if kept.all():
         return raw, 0
     rest = _keep_values(raw, kept)
-    return rest, _cells_lost(raw, rest)
+    return rest, Column(rest, None).n_missing - Column(raw, None).n_missing
 
 
 def _keep_values(raw: RawColumn, kept: Flags) -> RawColumn:
@@ -393,10 +402,6 @@ def _keep_values(raw: RawColumn, kept: Flags) -> RawColumn:
     if isinstance(raw.values, np.ndarray):
         return raw.recoded(lookup, raw.values[kept])
     return raw.recoded(lookup, list(itertools.compress(raw.values, kept)))
-
-
-def _cells_lost(before: RawColumn, after: RawColumn) -> int:
-    return Column(after, None).n_missing - Column(before, None).n_missing
 
 
 def numbers_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
@@ -562,10 +567,9 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     TableError
         The column is not there, or holds something else than whole numbers, 0 or more.
     """
-    column = next((column for column in raw.columns if column.name == name), None)
-    if column is None:
-        names = [column.name for column in raw.columns]
-        raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, names)}")
+    if name not in raw.names:
+        raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, raw.names)}")
+    column = raw.named(name)
     _refuse_twice(raw, name)
     codes, labels = column.to_codes(), labels_of(column)
     known = [numbers_in([label], decimal) for label in labels]
@@ -675,16 +679,14 @@ def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:
 
 def no_column(name: str, raw: RawTable) -> TableError:
     """Return the error of a column that is not there."""
-    return TableError(
-        f"no column {name!r}; {did_you_mean(name, [column.name for column in raw.columns])}"
-    )
+    return TableError(f"no column {name!r}; {did_you_mean(name, raw.names)}")
 
 
 def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColumn:
     """Return a column by name; another of that name is refused unless its place was ``told``."""
-    found = next((column for column in raw.columns if column.name == name), None)
-    if found is None:
+    if name not in raw.names:
         raise no_column(name, raw)
+    found = raw.named(name)
     _refuse_twice(raw, name, told)
     if found.refused is not None:
         raise TableError(f"column {name!r} {found.refused}")
@@ -694,7 +696,6 @@ def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColu
 def _refuse_twice(raw: RawTable, name: str, told: Collection[str] = ()) -> None:
     """Refuse a name that two columns of the source have (:func:`with_names`)."""
     again = {named_again(name, place) for place in range(1, len(raw.columns) + 1)}
-    same = sum(column.name == name for column in raw.columns)
-    same += sum(column.name in again.difference(told) for column in raw.columns)
+    same = raw.names.count(name) + sum(other in again.difference(told) for other in raw.names)
     if same > 1:
         raise TableError(f"{same} columns are named {name!r}; rename all but one")

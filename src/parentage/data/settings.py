@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.decoding import DecodingError, decoded
@@ -255,7 +255,9 @@ def names_of(given: object) -> tuple[str, ...]:
     """Return names that are given one by one or several at once."""
     if given is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(str(name) for name in _each(given))
+    if not isinstance(given, Iterable):
+        raise InputError(f"{given!r} is not a list of names")
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
 def texts_of(given: object, setting_name: str) -> tuple[str, ...]:
@@ -280,9 +282,3 @@ def texts_of(given: object, setting_name: str) -> tuple[str, ...]:
     if not isinstance(given, Iterable):
         raise InputError("is neither a text nor a list of texts", about=Way(setting_name, given))
     return tuple(text for value in given for text in texts_of(value, setting_name))
-
-
-def _each(given: Any) -> Iterable[Any]:
-    if not isinstance(given, Iterable):
-        raise InputError(f"{given!r} is not a list of names")
-    return given

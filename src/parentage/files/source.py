@@ -218,7 +218,7 @@ def _likely_encoding(data: bytes) -> str:
 
 def _other_encoding(seen: str, encoding: str) -> UndecidedError:
     way = Way("encoding", encoding, "or the encoding that the file really has")
-    return UndecidedError([Objection("", seen, (way,), (Way("encoding", encoding),), refused=True)])
+    return UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 SMALL = 1 << 28

@@ -219,5 +219,5 @@ def in_memory(folder: Path, mounts: Path = MOUNTS) -> bool:
 
 
 def has_room(folder: Path, needed: int) -> bool:
-    """Whether a disk has room for so many bytes, and some for everybody else."""
+    """Whether a disk has room for this many bytes, and some for everybody else."""
     return shutil.disk_usage(folder).free >= needed + TUNING.disk_left

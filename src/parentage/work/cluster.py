@@ -137,7 +137,7 @@ def connected(address: str, patience: float | None = None, poll: Poll = nothing)
 
 
 def _start_here(count: int, poll: Poll) -> Any:
-    """Start a scheduler and so many processes of this machine."""
+    """Start a scheduler and its worker processes on this machine."""
     from distributed import LocalCluster
 
     _start_tracker()

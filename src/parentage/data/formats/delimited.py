@@ -119,15 +119,9 @@ def _refuse_title(text: str) -> None:
         ):
             shown = next((line.strip() for line in above if line.strip()), "")
             lines = "line is" if number == 1 else f"{number} lines are"
-            raise UndecidedError([
-                Objection(
-                    "",
-                    f"the first {lines} not part of the table ({shown[:40]!r})",
-                    (Way("skip_rows", number, "to skip them"),),
-                    (Way("skip_rows", number),),
-                    refused=True,
-                )
-            ])  # fmt: skip
+            seen = f"the first {lines} not part of the table ({shown[:40]!r})"
+            way = Way("skip_rows", number, "to skip them")
+            raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 def sniff_separator(text: str) -> str:
@@ -326,7 +320,7 @@ _BLOCK = 1 << 24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 
 FEW_ROWS = 5_000
-"""Up to so many rows a dictionary is faster than several calls of polars for every column."""
+"""Up to this many rows a dictionary is faster than several calls of polars for every column."""
 
 
 class OddQuotesError(Exception):
@@ -504,15 +498,9 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
         headerless = repeated or 2 * found >= len(cells) * (2 if counting else 1)
     if headerless:
         shown = shown_names(cells, 5)
-        raise UndecidedError([
-            Objection(
-                "",
-                f"the first line ({shown}) looks like data, not like column names",
-                (Way("header", False, "if the table has none"),),
-                (Way("header", False),),
-                refused=True,
-            )
-        ])  # fmt: skip
+        seen = f"the first line ({shown}) looks like data, not like column names"
+        way = Way("header", False, "if the table has none")
+        raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 def _names_rows(column: RawColumn) -> bool:
