@@ -263,7 +263,7 @@ class ParentageLearner:
         if y is not None:
             column = joined_column(y, target)
             table = rows_like(self.table_.select([target]), column, "em")
-            cells = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[call-overload]
+            cells = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[call-overload]  # a column, as read
             first = [np.flatnonzero(table.column(0) == k) for k in range(len(labels))]
             values = [
                 cells[at[0]] if at.size else label for at, label in zip(first, labels, strict=True)

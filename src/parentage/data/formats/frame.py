@@ -53,7 +53,7 @@ def read(frame: object) -> RawTable:
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:
-        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # as above
+        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # others are refused
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}"
         if hasattr(frame, "toarray"):
