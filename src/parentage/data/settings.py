@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows")
 """Settings that a data frame does not need."""
 
+OF_MISSING = ("missing", "rate")
+"""Settings that say together how missing values are treated: ``pnal:0.01``."""
+
 EVERY = "all"
 """Stands for all columns in ``categorical``."""
 
