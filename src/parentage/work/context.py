@@ -137,7 +137,7 @@ class Scaling(Settings):
         """
         Score on other workers: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
         ``"local:4"`` for four processes of this machine. Results do not depend on it. Dask is an
-        extra: pip install '.[dask]'.
+        extra: pip install 'parentage[dask]'.
 
         Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
         """,
