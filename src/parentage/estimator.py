@@ -361,8 +361,9 @@ class ParentageLearner:
     @property
     def _missing(self) -> str:
         """How missing cells were treated in the data learned from."""
-        read = self.table_.recipe
-        return self.missing if read is None else read.settings.missing
+        recipe = self.table_.recipe
+        read = Reading(missing=self.missing) if recipe is None else recipe.settings
+        return read.missing
 
     def _features(self) -> tuple[str, ...]:
         names = self.table_.names
