@@ -264,7 +264,7 @@ def test_a_state_nested_too_deep_is_damage(tmp_path: Path, name: str) -> None:
 def test_a_folder_without_its_job_is_damaged(tmp_path: Path) -> None:
     saved_job(tmp_path / "kept")
     (tmp_path / "kept" / "job.state").unlink()
-    with pytest.raises(InputError, match=r"damaged: 'job\.state' is missing in .*search-0"):
+    with pytest.raises(InputError, match=r"damaged: .*job\.state' is missing, and 'search-0"):
         learn(TABLE, advanced=Advanced(engine="branch-and-cut"), checkpoint=tmp_path / "kept")
 
 

@@ -55,7 +55,6 @@ from parentage.work.executor import (
     LostError,
     WorkerPool,
     in_order,
-    is_elsewhere,
     leave,
     memory_each,
     nothing,
@@ -63,7 +62,6 @@ from parentage.work.executor import (
     read_shared,
     shared_folder,
     size_here,
-    size_of,
     write_message,
     write_shared,
 )
@@ -266,7 +264,7 @@ def test_support_elsewhere_is_left_when_it_is_cancelled(monkeypatch: pytest.Monk
 def test_tasks_may_take_what_their_workers_have(far: Any, processes: Executor) -> None:
     limits = [worker["memory_limit"] for worker in far.scheduler_info()["workers"].values()]
     assert memory_each(DaskPool(far), 1000) == min(limits) // 2 > 10**6
-    assert memory_each(processes, 1000) == 500
+    assert memory_each(ExecutorPool(processes), 1000) == 500
 
 
 def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
@@ -278,7 +276,7 @@ def test_sweeps_are_the_same_on_a_cluster_and_on_any_executor(
     sets = [(0, sweep) for sweep in members]
     alone = Sweeps(by, 1, 2**20)
     alone.hold(sets)
-    for workers in (DaskPool(client), processes):
+    for workers in (DaskPool(client), ExecutorPool(processes)):
         shared = Sweeps(by, workers, 2**20)
         shared.hold(sets)
         shared.hold([*sets, (0, (8, 12))])
@@ -630,7 +628,7 @@ def test_ctrl_c_in_a_terminal_is_for_the_caller_alone(tmp_path: Path, moment: st
     (tmp_path / "tmp").mkdir()
     begun = subprocess.Popen(
         [sys.executable, "-m", "parentage", "score", "table.csv", "-k", "5",
-         "--cluster", "local:2", "-o", "lists.jkl"],
+         "--executor", "local:2", "-o", "lists.jkl"],
         cwd=tmp_path, start_new_session=True, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "TMPDIR": str(tmp_path / "tmp")},
     )  # fmt: skip
@@ -830,7 +828,7 @@ def test_results_come_in_order_and_no_more_is_started_than_needed(workers: Worke
 
 
 def test_errors_of_tasks_are_theirs(client: Any, processes: Executor) -> None:
-    for workers in (1, 2, processes, DaskPool(client)):
+    for workers in (1, 2, ExecutorPool(processes), DaskPool(client)):
         with pytest.raises(ValueError, match="math domain error"):
             list(in_order(math.sqrt, [4.0, -1.0, 9.0], workers))
 
@@ -1019,13 +1017,16 @@ def test_memory_here_does_not_depend_on_workers_elsewhere(far: Any, processes: E
     """Results stay with Dask's workers until they are asked for; a pool sends them at once."""
     crew = DaskPool(far)
     assert (crew.size, size_here(crew)) == (2, 1)
-    assert [size_here(3), size_here(processes)] == [3, 2]
+    assert [size_here(3), size_here(ExecutorPool(processes))] == [3, 2]
 
 
-def test_asking_for_the_size_of_a_pool_leaves_nothing_behind(
+def test_a_pool_that_is_closed_leaves_nothing_behind(
     processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    assert size_of(processes) == 2 and is_elsewhere(processes)
-    assert list(in_order(math.sqrt, [4.0], processes)) == [2.0]
+    crew = ExecutorPool(processes)
+    assert crew.size == 2 and crew.elsewhere
+    assert list(in_order(math.pow, [0.5], crew, (4.0,))) == [2.0]
+    assert list(tmp_path.iterdir()) != []
+    crew.close()
     assert list(tmp_path.iterdir()) == []

@@ -237,7 +237,7 @@ CELLS = st.sampled_from(["1", "2", "2.5", "10", "NA", "", "x", "1.0", "-9"])
 def test_a_new_table_is_its_own_recipe_applied(
     rows: list[tuple[str, str]], missing: str, rule: str
 ) -> None:
-    """With the columns that were looked into, and with the raw ones: the same states."""
+    """With the columns as they were looked into, and as the recipe finds them: the same states."""
     text = "\n".join(["a;b;c", *(f"{a};{b};{i % 2}" for i, (a, b) in enumerate(rows)), ""]).encode()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)
@@ -248,7 +248,6 @@ def test_a_new_table_is_its_own_recipe_applied(
     recipe = table.recipe
     assert recipe is not None
     raw = read_columns(text, Reading())
-    assert apply_recipe(raw, recipe).digest == table.digest
     cells = [cells_for(raw, column, recipe.settings) for column in recipe.columns]
     assert apply_recipe(raw, recipe, cells).digest == table.digest
 

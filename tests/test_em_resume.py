@@ -130,7 +130,7 @@ def test_one_kill_is_enough(tmp_path: Path) -> None:
         assert end_of(learned(folder)) == whole
 
 
-@pytest.mark.parametrize("part", ["network", "before", "completion"])
+@pytest.mark.parametrize("part", ["network", "tried", "completion"])
 def test_whatever_is_forgotten_would_change_the_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
 ) -> None:
@@ -146,13 +146,37 @@ def test_whatever_is_forgotten_would_change_the_end(
         assert at is not None
         instead = {
             "network": Network.from_arcs(at.network.names, []),
-            "before": None,
+            "tried": (),
             "completion": None,
         }
         work.at = replace(at, **{part: instead[part]})  # type: ignore[arg-type]  # by name
 
     monkeypatch.setattr(StructuralEM, "from_state", forgetting)
     assert end_of(learned(folder)) != whole
+
+
+def test_what_was_tried_is_known_after_a_break(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two networks that are best on each other's completions end the iteration, break or not."""
+    names, solve = table().names, StructuralEM._solve
+    one = Network.from_arcs(names, [])
+    other = Network.from_arcs(names, [(names[0], names[1])])
+
+    def to_and_fro(
+        work: StructuralEM, data: Table, settings: Scoring, context: Context, start: Network
+    ) -> tuple[CandidateLists, Solution]:
+        lists, solution = solve(work, data, settings, context, start)
+        return lists, replace(solution, network=other if start == one else one)
+
+    monkeypatch.setattr(StructuralEM, "_solve", to_and_fro)
+    monkeypatch.setattr(structural_em, "_is_best", lambda *_: True)
+    monkeypatch.setattr(structural_em, "_completes_alike", lambda *_: False)
+    whole = end_of(learned(None, start=one))
+    assert whole.account.completion is not None and len(whole.account.completion.steps) == 2
+    folder = tmp_path / "kept"
+    assert Counting(1).during(lambda: learned(folder, start=one))
+    assert end_of(learned(folder, start=one)) == whole
 
 
 def dying(folder: Path, syncs: int) -> None:

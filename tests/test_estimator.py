@@ -17,7 +17,7 @@ import pytest
 import parentage
 import scikit
 from parentage.data.datasets import chest_clinic
-from parentage.data.table import Table
+from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, NotFittedError, TableError
 from parentage.estimator import ParentageLearner
 
@@ -304,6 +304,16 @@ def test_a_frame_with_everything_missing_in_a_column_is_filled(labels: pd.DataFr
     whole = learner.impute(rows, how="joint")
     assert (whole["either"] == labels["either"].head(10)).all()
     assert whole["either"].dtype == labels["either"].dtype
+
+
+@pytest.mark.parametrize("missing", ["pnal", "pnal:0.02", "em"])
+def test_a_table_with_missing_values_is_predicted_as_it_was_learned(missing: str) -> None:
+    table = chest_clinic(200)
+    codes = table.to_codes().copy()
+    codes[3, ::7] = MISSING
+    holes = Table(table.names, table.states, codes)
+    learner = ParentageLearner(missing=missing, target="dysp").fit(holes)
+    assert learner.predict(holes).shape == (200,) and learner.score(holes) < 0
 
 
 @pytest.mark.parametrize("missing", ["drop", "state", "mode"])

@@ -18,7 +18,7 @@ from command import by_recipe, ok, refused
 from naive import TIE
 from naive_holes import NaiveHoles
 from naive_network import best_network
-from parentage import learn
+from parentage import learn, read_table
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, TableError, UnprovenWarning
@@ -309,6 +309,16 @@ def test_rows_entirely_missing_only_change_the_unit() -> None:
     one, other = (families(score(t, score="pnal:0.05")) for t in (table, more))
     times = more.n_rows / table.n_rows
     assert_same(other, {family: times * value for family, value in one.items()})
+
+
+def test_a_recipe_of_complete_data_leaves_the_penalty_open() -> None:
+    """What it says about missing values it says with the penalty."""
+    holes, given = b"a,b\nx,y\nx,\nu,y\nu,z\nx,y\n", "pnal:0.01"
+    complete = read_table(b"a,b\nx,y\nx,z\nu,y\nu,z\nx,y\n").recipe
+    found = read_table(holes, recipe=complete, missing=given).recipe
+    assert found is not None and found.settings.rule == given
+    with pytest.raises(InputError, match=r"^missing='pnal:0\.01' conflicts with the recipe"):
+        read_table(holes, recipe=read_table(holes, missing="pnal").recipe, missing=given)
 
 
 def test_settings_that_contradict() -> None:

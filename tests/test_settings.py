@@ -329,14 +329,14 @@ def test_threads_follow_the_cores_that_a_process_may_use() -> None:
     """Not those of the machine; tried in a process of its own, whose affinity is set."""
     program = (
         "import os; from parentage.work.context import Running; "
-        "os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); print(Running().workers)"
+        "os.sched_setaffinity(0, list(os.sched_getaffinity(0))[:1]); print(Running().n_threads)"
     )
     ran = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert ran.stdout.strip() == "1"
-    assert Running().workers == len(os.sched_getaffinity(0))
-    assert Running(threads=3).workers == 3
+    assert Running().n_threads == len(os.sched_getaffinity(0))
+    assert Running(threads=3).n_threads == 3
 
 
 def test_a_number_in_quotes_is_recognised() -> None:

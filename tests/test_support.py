@@ -60,6 +60,7 @@ from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context
+from parentage.work.executor import ExecutorPool
 from parentage.work.stop import Stop
 from strategies import each, random_table
 from test_growth import wide_table
@@ -384,10 +385,12 @@ def test_replicates_on_other_processes() -> None:
     baseline = baseline_of(table)
     here = bootstrap(baseline, 4, 0, Context())
     with ProcessPoolExecutor(2) as pool:
-        there = bootstrap(baseline, 4, 0, Context(workers=pool))
-        assert needs(baseline, baseline.best.network.arcs, Context(workers=pool)) == needs(
+        workers = ExecutorPool(pool)
+        there = bootstrap(baseline, 4, 0, Context(workers=workers))
+        assert needs(baseline, baseline.best.network.arcs, Context(workers=workers)) == needs(
             baseline, baseline.best.network.arcs, Context()
         )
+        workers.close()
     assert here == there
 
 
@@ -489,7 +492,7 @@ def test_an_interrupt_keeps_the_replicates_that_are_done() -> None:
         if at.stage == "bootstrap" and at.done == 3:
             stop.cancelled.set()
 
-    found = support_of(baseline, Supporting(bootstrap=50), Context(stop, workers=2, report=report))
+    found = support_of(baseline, Supporting(bootstrap=50), Context(stop, 2, report=report))
     drawn = found.bootstrap
     assert drawn is not None and drawn.stopped == "interrupt"
     assert 3 <= drawn.done < 50 and drawn.done == len(drawn.scores) == drawn.proven
@@ -545,7 +548,7 @@ def test_workers_end_soon_after_an_interrupt() -> None:
     stop = Stop()
     threading.Timer(0.3, stop.cancelled.set).start()
     began = time.monotonic()
-    support_of(baseline, Supporting(bootstrap=100_000), Context(stop, workers=2))
+    support_of(baseline, Supporting(bootstrap=100_000), Context(stop, 2))
     assert time.monotonic() - began < 5
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.scoring.lists import CandidateLists
-    from parentage.work.executor import Workers
     from parentage.work.progress import Progress
 
 AT_ONCE = 65_536
@@ -107,7 +106,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def counted(
-    table: Table, settings: Scoring, workers: Workers, saved: Checkpoint | None = None
+    table: Table, settings: Scoring, workers: WorkerPool | None, saved: Checkpoint | None = None
 ) -> tuple[CandidateLists, int]:
     """Score; return how many chunks came as well."""
     seen: list[Progress] = []
@@ -128,7 +127,7 @@ def assert_same(found: CandidateLists, expected: CandidateLists) -> None:
 def test_lists_do_not_depend_on_where_a_level_is_cut(score: str, rules: str) -> None:
     for seed in range(3):
         settings = Scoring(score=score, rules=rules, max_parents=4)
-        expected, many = counted(example(seed), settings, 1)
+        expected, many = counted(example(seed), settings, None)
         found, few = counted(example(seed), settings, Elsewhere(3))
         assert_same(found, expected)
         assert few < many
@@ -140,10 +139,10 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
 ) -> None:
     """What is done is known by its joins, so the rest may be cut in another way."""
     table, settings = example(seed), Scoring(max_parents=4, rules="none")
-    expected, chunks = counted(table, settings, 1)
+    expected, chunks = counted(table, settings, None)
     tune(monkeypatch, levels, longest_task=seconds_for(70, table.n_rows))
     random = np.random.default_rng(seed)
-    where: list[Workers] = [1, Elsewhere(2)] * 4
+    where: list[WorkerPool | None] = [None, Elsewhere(2)] * 4
     for turn, begin in enumerate(where):
         saved = Checkpoint(tmp_path / str(turn))
         stop, at, seen = Stop(), int(random.integers(1, chunks // 5)), 0
@@ -158,7 +157,7 @@ def test_a_checkpoint_of_threads_goes_on_elsewhere_and_back(
             table, settings, Context(stop, workers=begin, report=report, checkpoint=saved)
         )
         assert cut.known().ended == "interrupt"
-        other = Elsewhere(5) if begin == 1 else 1
+        other = Elsewhere(5) if begin is None else None
         found, rest = counted(table, settings, other, Checkpoint(saved.folder))
         assert_same(found, expected)
         assert 0 < rest < chunks

@@ -67,6 +67,10 @@ OF_ADVANCED = ("rules", "width", "engine", "gap_limit", "complete", "effort", "e
 """Settings that functions take together, as one :class:`parentage.Advanced`."""
 
 
+FLAGS = {"table": "data"}
+"""Options of the command line that are not named like their setting."""
+
+
 class Bytes(int):
     """A size of memory: a number in Python, with its unit on the command line.
 
@@ -89,8 +93,7 @@ class Bytes(int):
 class Way:
     """One way out of an error: a setting, its value, and what that does.
 
-    The value ``...`` is whatever the reader has; ``flag`` is the option's name where it differs;
-    ``also`` is what has to be typed with it.
+    The value ``...`` is whatever the reader has; ``also`` is what has to be typed with it.
 
     Examples
     --------
@@ -104,7 +107,7 @@ class Way:
     ('na=[]', '--na none')
     >>> Way("keep", ["year"], also=Way("discretize", "mdl")).typed("command line")
     '--keep year --discretize mdl'
-    >>> Way("table", ...).typed("python"), Way("table", ..., flag="data").typed("command line")
+    >>> Way("table", ...).typed("python"), Way("table", ...).typed("command line")
     ('table=…', '--data TABLE')
     >>> Way("score", "bic").typed("estimator"), Way("keep", ["year"]).typed("estimator")
     ("criterion='bic'", "parentage.read_table(X, keep=['year']) in place of X")
@@ -113,7 +116,6 @@ class Way:
     setting: str
     value: object
     effect: str = ""
-    flag: str = ""
     also: Way | None = None
 
     def typed(self, reader: Reader) -> str:
@@ -132,7 +134,7 @@ class Way:
                 if self.setting in OF_ADVANCED:
                     return f"advanced=parentage.Advanced({own})"
             return own
-        flag = self.flag or self.setting.rstrip("_").replace("_", "-")
+        flag = FLAGS.get(self.setting, self.setting.rstrip("_").replace("_", "-"))
         if self.value is ...:
             return f"--{flag} {self.setting.upper()}"
         if isinstance(self.value, bool):
@@ -156,12 +158,12 @@ class Way:
         return self.typed(reader) + (f" {self.effect}" if self.effect else "")
 
 
-class _Told:
+class _Message(Exception):  # noqa: N818  # the base of errors and of warnings
     """A message, the setting it is about, and the ways out, written for whoever reads them."""
 
-    message: str
-    ways: tuple[Way | str, ...]
-    about: Way | None
+    def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
+        self.message, self.ways, self.about = message, ways, about
+        super().__init__(self.text(READER.get()))
 
     def text(self, reader: Reader) -> str:
         """Return the whole message for one reader."""
@@ -178,7 +180,7 @@ class _Told:
         return f"{message}; {', or '.join(clauses)}" if clauses else message
 
 
-class ParentageError(_Told, ValueError):
+class ParentageError(_Message, ValueError):
     """Base of every error the package raises on purpose.
 
     Examples
@@ -191,10 +193,6 @@ class ParentageError(_Told, ValueError):
     >>> print(ParentageError("bad names", Way("header", False), "rename the columns"))
     bad names; pass header=False, or rename the columns
     """
-
-    def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
-        self.message, self.ways, self.about = message, ways, about
-        super().__init__(self.text(READER.get()))
 
 
 class InputError(ParentageError):
@@ -218,7 +216,8 @@ class Objection:
     ways
         What can be done, each with its effect.
     advice
-        The settings that are recommended; nothing if the table may stay as it is.
+        Those of the ways that are recommended, or other settings; nothing if the table may stay
+        as it is.
     why
         The reason for the advice, where that is not plain.
     refused
@@ -368,12 +367,8 @@ class MissingExtraError(ParentageError):
         super().__init__(f"{purpose} needs {library}: pip install 'parentage[{extra}]'")
 
 
-class ParentageWarning(_Told, UserWarning):
+class ParentageWarning(_Message, UserWarning):
     """Base of every warning the package issues."""
-
-    def __init__(self, message: str, *ways: Way | str, about: Way | None = None) -> None:
-        self.message, self.ways, self.about = message, ways, about
-        super().__init__(self.text(READER.get()))
 
 
 class DataWarning(ParentageWarning):
@@ -390,11 +385,8 @@ class DecisionWarning(DataWarning):
     def text(self, reader: Reader) -> str:
         """Return every decision with its reason and what would change it."""
         lines = [f"decided by {'--auto' if reader == 'command line' else 'auto=True'}:"]
-        shown = (
-            self.objections
-            if len(self.objections) <= self.most
-            else self.objections[: self.most - 1]
-        )
+        every = len(self.objections) <= self.most
+        shown = self.objections if every else self.objections[: self.most - 1]
         lines += [f"  {decision_text(one, reader)}" for one in shown]
         rest = len(self.objections) - len(shown)
         lines += [f"  … and {rest} more; the recipe has all of them"] if rest else []
@@ -482,10 +474,7 @@ def did_you_mean(wrong: str, known: Iterable[str]) -> str:
         or difflib.get_close_matches(wrong, names, n=1)
         or [name for name in names if name.lower() == wrong.lower()]
     )
-    if close:
-        return f"did you mean {close[0]!r}?"
-    shown = shown_names(names, 20)
-    return f"known: {shown}"
+    return f"did you mean {close[0]!r}?" if close else f"known: {shown_names(names, 20)}"
 
 
 def distinct(items: Iterable[_Item]) -> list[_Item]:

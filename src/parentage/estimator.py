@@ -263,7 +263,7 @@ class ParentageLearner:
         if y is not None:
             column = joined_column(y, target)
             table = rows_like(self.table_.select([target]), column, "em")
-            cells = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[call-overload]
+            cells = y.tolist() if hasattr(y, "tolist") else list(y)  # type: ignore[call-overload]  # a column, as read
             first = [np.flatnonzero(table.column(0) == k) for k in range(len(labels))]
             values = [
                 cells[at[0]] if at.size else label for at, label in zip(first, labels, strict=True)
@@ -361,8 +361,9 @@ class ParentageLearner:
     @property
     def _missing(self) -> str:
         """How missing cells were treated in the data learned from."""
-        read = self.table_.recipe
-        return self.missing if read is None else read.settings.missing
+        recipe = self.table_.recipe
+        read = Reading(missing=self.missing) if recipe is None else recipe.settings
+        return read.missing
 
     def _features(self) -> tuple[str, ...]:
         names = self.table_.names

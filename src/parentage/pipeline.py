@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -55,8 +55,8 @@ if TYPE_CHECKING:
     from parentage.work.context import Context
     from parentage.work.progress import Report
 
-PICKING = ("max_parents", "constraints")
-"""Settings of scoring that pick among lists as well."""
+FOR_LISTS = ("max_parents", "constraints", "format", "encoding")
+"""Settings of scoring that pick among lists as well, and those of reading that read them."""
 
 SHARE_OF_SCORING = 0.5
 """Of the time left when the table is encoded; the rest is for the network and its proof."""
@@ -174,9 +174,12 @@ def gather(
             opened = read_lists(opened, reading.format, encoding=reading.encoding)
     if isinstance(opened, CandidateLists):
         settings = asked.scoring(opened.names, True)
-        refuse_settings(settings, PICKING)
-        refuse_settings(reading, ("format", "encoding"))
-        refuse_settings(growing or Growing(), ())
+        for given in (settings, reading, growing):
+            _refuse(
+                given,
+                "is for tables, and these are lists, which are scored already",
+                allowed=FOR_LISTS,
+            )
         if start is not None:
             check_start(start, opened.names)
         return Gathered(opened, None, settings)
@@ -191,7 +194,12 @@ def gather(
     if rule == "em" and table.has_holes:
         from parentage.structural_em import complete_and_score
 
-        refuse_beside_completion(growing or Growing())
+        _refuse(
+            growing,
+            "has no effect where missing values are completed by expectation maximisation",
+            Way("missing", "pnal"),
+            "leave it out",
+        )
         completed = complete_and_score(
             table, settings, context, optimising=asked.optimising, start=start
         )
@@ -295,17 +303,6 @@ class FirstNetwork:
         if report is None:
             return None
         return lambda at: report(replace(at, incumbent=self._score))
-
-
-def refuse_beside_completion(growing: Growing) -> None:
-    """Refuse what a table that is completed and scored again and again has no use for."""
-    for name in changed(growing):
-        raise InputError(
-            "has no effect where missing values are completed by expectation maximisation",
-            Way("missing", "pnal"),
-            "leave it out",
-            about=Way(name, getattr(growing, name)),
-        )
 
 
 def expand(
@@ -519,17 +516,16 @@ def run(
     return replace(solution, table=found.table, lists=found.lists)
 
 
-def refuse_settings(settings: Any, allowed: tuple[str, ...]) -> None:
-    """Refuse settings of a stage that lists skip.
+def _refuse(
+    settings: Settings | None, why: str, *ways: Way | str, allowed: Collection[str] = ()
+) -> None:
+    """Refuse settings that are not at their default, unless they are allowed.
 
     Raises
     ------
     InputError
-        One of them is not at its default.
+        With the first of them.
     """
-    for name in changed(settings):
+    for name in () if settings is None else changed(settings):
         if name not in allowed:
-            raise InputError(
-                "is for tables, and these are lists, which are scored already",
-                about=Way(name, getattr(settings, name)),
-            )
+            raise InputError(why, *ways, about=Way(name, getattr(settings, name)))

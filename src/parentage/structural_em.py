@@ -1,4 +1,4 @@
-r"""Structural expectation maximisation: the best network of a table with holes, step by step.
+r"""Structural expectation maximisation: the best network of data with missing values, step by step.
 
 Friedman (1997, 1998). With a network and parameters at hand,
 
@@ -43,27 +43,24 @@ from parentage.work.stop import MOMENT, now
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    import numpy.typing as npt
-
+    from parentage.arrays import Floats, Ints
     from parentage.optimise import Solution
     from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
 
-    Floats = npt.NDArray[np.float64]
-    Ints = npt.NDArray[np.int64]
-
 MOST_STEPS = 50
 SHARE_OF_ORDERS = 0.2
 """The share of the time left that one step of the engine ``orders`` may take under a time limit:
 that engine would take all of it, and no step would follow."""
 FEW_PARENTS = 2
-"""Of the second start: it is only a start, and has to be found soon."""
+"""Parents per variable in the network of the second start, which has to be found soon."""
 SAME_END = 1e-4
-"""Two ways to one network end this near to each other: parameters are iterated, too."""
+"""Likelihoods of one network reached in two ways differ by at most this: its parameters are
+iterated, too."""
 MOST_UNITS = 2**24
-"""Units that all rows together may have: so many numbers are tabulated."""
+"""Units that all rows together may have: as many numbers are tabulated."""
 MOST_BITS, FEWEST_BITS = 10, 4
 
 
@@ -77,13 +74,14 @@ class Completed(NamedTuple):
 
 @dataclass(frozen=True)
 class Iterate:
-    """Where the iteration from one start is: ``network`` is best on data completed by ``before``.
+    """Where the iteration from one start is: after ``tried``, ``network`` is the best one.
 
     It completes the data next, or it is the end. ``found`` is None in a resumed run.
     """
 
     network: Network
-    before: Network | None = None
+    tried: tuple[Network, ...] = ()
+    """The networks that completed the data so far, in turn."""
     completion: Completion | None = None
     """The steps so far; None before the first."""
     found: Completed | None = field(default=None, compare=False)
@@ -92,17 +90,17 @@ class Iterate:
         """Return plain values, but for what was found; :meth:`from_dict` is the way back."""
         return {
             "network": _to_dict(self.network),
-            "before": None if self.before is None else _to_dict(self.before),
+            "tried": [_to_dict(network) for network in self.tried],
             "completion": None if self.completion is None else self.completion.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Iterate:
         """Read what :meth:`to_dict` returned."""
-        before, completion = content["before"], content["completion"]
+        completion = content["completion"]
         return cls(
             _network(content["network"]),
-            None if before is None else _network(before),
+            tuple(map(_network, content["tried"])),
             None if completion is None else decoded(Completion, completion),
         )
 
@@ -125,11 +123,11 @@ def complete_and_score(
 ) -> Completed:
     """Iterate until the network repeats; return the lists of the data completed by it.
 
-    Their account is that of the table with its holes, and has the steps. The solution is that of
-    these lists: where the iteration was ended before the network repeated, its proof speaks of data
-    that the network before completed. Every step is solved with the settings ``optimising``. What
-    is done is saved in the checkpoint of the context; levels that do not fit into memory go to its
-    folder for exchange.
+    Their account is that of the table with missing values, and has the steps. The solution is that
+    of these lists: where the iteration was ended before the network repeated, its proof speaks of
+    data that the network before completed. Every step is solved with the settings ``optimising``.
+    What is done is saved in the checkpoint of the context; levels that do not fit into memory go to
+    its folder for exchange.
 
     Raises
     ------
@@ -233,7 +231,7 @@ class StructuralEM:
         began = now()
         best = self._end_of(0, lambda: self._first_network(first))
         took = now() - began
-        if self.stop.reason() is not None or took > self.stop.seconds_left:
+        if self.stop.is_over() or took > self.stop.seconds_left:
             return self._found(best)
         own = self.score.weight(self.table) / self.table.n_rows
         second = replace(first, score=f"pnal:{own!r}", max_parents=self._few_parents())
@@ -252,7 +250,7 @@ class StructuralEM:
         theta, _ = self._parameters(before)
         completed = completed_table(before, self.table, theta, completion.bits, self.numbers)
         lists, solution = self._solve(completed, self.settings, self.context, end.network)
-        settled = completion.settled and self.stop.reason() is None
+        settled = completion.settled and not self.stop.is_over()
         return Completed(lists, solution, completed), replace(completion, settled=settled)
 
     def _solve(
@@ -296,7 +294,7 @@ class StructuralEM:
         at = self.at
         if at is None:
             at = Iterate(start())
-            if self.stop.reason() is None:
+            if not self.stop.is_over():
                 self._note(at)
         return self._iterate(at, known)
 
@@ -314,9 +312,8 @@ class StructuralEM:
         tried, the iteration ends without having settled.
         """
         bits = bits_for(self.table.n_rows)
-        network, before = at.network, at.before
+        network, tried = at.network, at.tried
         steps = [] if at.completion is None else list(at.completion.steps)
-        tried: set[Network] = set()
         last: Iterate | None = None
         while True:
             began = now()
@@ -326,13 +323,13 @@ class StructuralEM:
                 return last
             completed = completed_table(network, self.table, theta, bits, self.numbers)
             lists, solution = self._solve(completed, self.settings, self.context, network)
-            stopped = self.stop.reason() is not None
+            stopped = self.stop.is_over()
             if last is not None and not lists.account.complete and stopped:
                 return last
             steps.append(
                 EmStep(
                     network.n_arcs,
-                    0 if before is None else _changes(before, network),
+                    _changes(tried[-1], network) if tried else 0,
                     likelihood,
                     self._penalised(network, likelihood),
                     solution.score,
@@ -343,16 +340,16 @@ class StructuralEM:
             settled = best and _completes_alike(network, solution.network)
             completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
             found = Completed(lists, solution, completed)
-            last = Iterate(solution.network, network, completion, found)
+            tried = (*tried, network)
+            last = Iterate(solution.network, tried, completion, found)
             if stopped:
                 return last
-            tried.add(network)
             again = solution.network in (known, network) or (best and solution.network in tried)
             if settled or again or len(steps) == MOST_STEPS:
                 self.ends.append(last)
                 self._note(None)
                 return last
-            before, network = network, solution.network
+            network = solution.network
             self._note(last)
             if now() - began > self.stop.seconds_left:
                 return last
@@ -372,9 +369,9 @@ class StructuralEM:
 
 def _last_step(end: Iterate) -> tuple[Network, Completion]:
     """Return the network that completed the data of an end, and all steps."""
-    if end.before is None or end.completion is None:
+    if end.completion is None:
         raise AssertionError("an iteration ends after a step")
-    return end.before, end.completion
+    return end.tried[-1], end.completion
 
 
 def start_settings(settings: Scoring) -> Scoring:

@@ -47,7 +47,7 @@ def working(running: Running) -> Iterator[Context]:
     from parentage.work.stop import interruptible
 
     with interruptible(running.stop(), command=True) as stop, show_progress() as report:
-        yield Context(stop, running.workers, report=report)
+        yield Context(stop, running.n_threads, report=report)
     if stop.cancelled.is_set():
         sys.exit(130)
 

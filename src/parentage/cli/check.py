@@ -85,7 +85,7 @@ def check(
         names, verdict = lists.names, verify(lists, document, memory=room)
     else:
         table = load_table(opened, reading)
-        names, verdict = table.names, check_from(table, document, room, Running().workers)
+        names, verdict = table.names, check_from(table, document, room, Running().n_threads)
     if verdict and vipr is not None:
         export(lists or carried_lists(document, names), document, vipr)
     if as_json:

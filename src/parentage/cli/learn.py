@@ -200,7 +200,7 @@ def learn(
         with (
             show_progress(solving=True) as shown,
             logged(goal.log, shown) as progress,
-            scaling.context(running.workers, stop, progress) as context,
+            scaling.context(running.n_threads, stop, progress) as context,
         ):
             work = gather(source, asked, goal, context, quiet=as_json)
             goal.check_files(needs_table=work.table is None)

@@ -161,7 +161,7 @@ class GroupedCommand(click.Command):
     def _way(self, way: Way | str) -> Way | str:
         """Return a way out as this command has it."""
         if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
-            return Way("table", ..., "to estimate probabilities above 0", flag="data")
+            return Way("table", ..., "to estimate probabilities above 0")
         return way
 
     @property
@@ -469,7 +469,7 @@ def tell_reading(table: Table) -> None:
     """Say on stderr what was done to a table, in one line."""
     recipe = table.recipe
     if recipe is not None and recipe.parts():
-        say(f"read {visible(recipe.words())}")
+        say(f"read {visible(str(recipe))}")
 
 
 def check_outputs(outputs: Sequence[str | None], *reads: object) -> None:

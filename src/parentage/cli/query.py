@@ -147,7 +147,7 @@ def load_model(net: str, data: str | None, reading: Reading) -> tuple[Parameters
         from parentage.data.table import Table
 
         refuse_without_table(net, "used", reading)
-        estimate = Way("table", ..., "to estimate them from the data", flag="data")
+        estimate = Way("table", ..., "to estimate them from the data")
         found = read_parameters(net, None, estimate)
         names = found.network.names
         return found, Table(names, found.states, np.zeros((len(names), 0), np.uint16))
@@ -175,7 +175,7 @@ def refuse_without_table(net: str, how: str, reading: Reading) -> None:
     for name in changed(reading):
         raise InputError(
             f"is for a table, and {net!r} is {how} with its own probabilities",
-            Way("table", ..., "as well", flag="data"),
+            Way("table", ..., "as well"),
             about=Way(name, getattr(reading, name)),
         )
 

@@ -105,7 +105,7 @@ def report_table(source: str, output: str, title: str | None, reading: Reading) 
     with interruptible(running.stop(), command=True) as stop:
         with (
             show_progress(solving=True) as shown,
-            Scaling().context(running.workers, stop, shown) as context,
+            Scaling().context(running.n_threads, stop, shown) as context,
         ):
             baseline = baseline_of(source, asked, reading, TypedModel(), Optimising(), context)
             support = support_of(baseline, asked, context, patience=PATIENCE)
@@ -294,7 +294,7 @@ def support(
         with (
             show_progress(solving=True) as shown,
             estimating(shown) as report,
-            scaling.context(running.workers, stop, report) as context,
+            scaling.context(running.n_threads, stop, report) as context,
         ):
             baseline = baseline_of(
                 source, asked, reading, model, optimising, context, quiet=as_json

@@ -90,7 +90,7 @@ def score(
         scoring = model.scoring(table.names).for_missing(rule)
         with (
             show_progress() as progress,
-            scaling.context(running.workers, stop, progress) as context,
+            scaling.context(running.n_threads, stop, progress) as context,
         ):
             if rule == "em" and table.has_holes:
                 lists = complete_and_score(table, scoring, context).lists

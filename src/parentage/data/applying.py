@@ -16,8 +16,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from parentage.arrays import Flags, Ints
 from parentage.data import suspicion
 from parentage.data.columns import (
     Column,
@@ -35,8 +35,8 @@ from parentage.data.columns import (
 from parentage.data.discretize import PARTS, codes_of, cuts_between
 from parentage.data.formats import frame as frames
 from parentage.data.formats import read_columns
-from parentage.data.recipe import ColumnRecipe, ReadingAccount, Recipe
-from parentage.data.settings import Reading, missing_values
+from parentage.data.recipe import ColumnRecipe, Decision, ReadingAccount, Recipe
+from parentage.data.settings import Reading, missing_values, ways_for_missing
 from parentage.data.table import (
     MISSING,
     Codes,
@@ -71,15 +71,6 @@ _DECLARE = (
     "data frame"
 )
 
-_KEPT_OR_LEFT_OUT = (
-    Way("missing", "drop", "to leave such rows out"),
-    Way("missing", "pnal", "to score each variable on the rows where it and its parents are known"),
-    Way("missing", "em", "to complete the data by expectation maximisation"),
-)
-"""What to do about missing cells where the recipe does not say."""
-
-Ints = npt.NDArray[np.int64]
-
 
 class _UnknownValueError(TableError):
     """Values of a column that the recipe does not have.
@@ -95,7 +86,7 @@ class _UnknownValueError(TableError):
 def apply_recipe(
     raw: RawTable,
     recipe: Recipe,
-    cells: Sequence[Column | None] | None = None,
+    cells: Sequence[Column | None],
     *,
     ways: Sequence[Way] = (),
 ) -> Table:
@@ -108,14 +99,12 @@ def apply_recipe(
     recipe
         The columns that count, in their order, and the settings.
     cells
-        The columns of the recipe as :func:`cells_for` finds them, if that was done already; None
-        for a column that is not there, whose cells are all missing.
+        The columns of the recipe, as :func:`cells_for` finds them; None for a column that is not
+        there, whose cells are all missing.
     ways
         What to do about missing cells for which the recipe has no state.
     """
     settings, columns = recipe.settings, recipe.columns
-    if cells is None:
-        cells = [cells_for(raw, column, settings) for column in columns]
     if settings.missing == "drop":
         cells = complete_rows(cells)
     pairs = list(zip(cells, columns, strict=True))
@@ -177,7 +166,7 @@ def state_numbers(
     name: str,
     states: Sequence[str],
     labels: Sequence[str],
-    there: npt.NDArray[np.bool_],
+    there: Flags,
 ) -> Ints:
     """Number the labels that are there by text, by number, or by the interval of the number."""
     number = {label: k for k, label in enumerate(states)}
@@ -285,7 +274,11 @@ def complete_rows(cells: Sequence[Column | None]) -> list[Column | None]:
 
 
 def read_as(
-    recipe: Recipe, raw: RawTable, cells: Sequence[Column] | None = None, why: str = "dropped"
+    recipe: Recipe,
+    raw: RawTable,
+    cells: Sequence[Column],
+    why: str = "dropped",
+    decisions: tuple[Decision, ...] = (),
 ) -> Table:
     """Make a table to learn from, with an account of what was done.
 
@@ -296,27 +289,29 @@ def read_as(
     raw
         The rows.
     cells
-        The columns of the recipe, if they are known.
+        The columns of the recipe, as :func:`cells_for` finds them.
     why
         Why columns that the recipe does not have are left out.
+    decisions
+        What ``auto`` decided.
     """
-    columns = list(cells or (cells_for(raw, column, recipe.settings) for column in recipe.columns))
     if recipe.settings.missing == "mode":
-        suspicion.tell(suspicion.imputed(columns), len(columns))
-    table = apply_recipe(raw, recipe, columns, ways=_KEPT_OR_LEFT_OUT)
+        suspicion.tell(suspicion.imputed(cells), len(cells))
+    table = apply_recipe(raw, recipe, cells, ways=ways_for_missing(["drop", "pnal", "em"]))
     check_rows(table.n_rows)
     check_variation(table)
     account = ReadingAccount(
-        raw.source,
-        raw.format,
-        raw.total_rows,
-        raw.total_rows - table.n_rows,
-        {column.name: column.n_missing for column in columns if column.n_missing},
-        {column.name: column.blanked for column in columns if column.blanked},
-        {column.name: why for column in raw.columns if column.name not in table.names},
-        table.constant,
-        raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
-        raw.empty_lines,
+        source=raw.source,
+        format=raw.format,
+        rows_read=raw.total_rows,
+        rows_dropped=raw.total_rows - table.n_rows,
+        missing={column.name: column.n_missing for column in cells if column.n_missing},
+        blanked={column.name: column.blanked for column in cells if column.blanked},
+        left_out={name: why for name in raw.names if name not in table.names},
+        constant=table.constant,
+        lines=raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
+        empty_lines=raw.empty_lines,
+        decisions=decisions,
     )
     return table.with_recipe(replace(recipe, account=account))
 
@@ -334,9 +329,8 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     check_rows(raw.total_rows)
     recipe = replace(_with_na(recipe, reading, raw), settings=replace(reading, recipe=None))
     cells, misfits = list[Column](), list[TableError]()
-    names = [column.name for column in raw.columns]
     for column in recipe.columns:
-        if column.name not in names:
+        if column.name not in raw.names:
             continue  # those are said together
         try:
             cells.append(cells_for(raw, column, reading))
@@ -354,7 +348,7 @@ def _with_na(recipe: Recipe, reading: Reading, raw: RawTable) -> Recipe:
     """Add the values that mean missing here, but not yet in the recipe."""
     known = recipe.settings.na or ()
     more = [text for text in reading.na or () if text not in known]
-    names = [*(column.name for column in recipe.columns), *(column.name for column in raw.columns)]
+    names = [*(column.name for column in recipe.columns), *raw.names]
     everywhere, by_column = missing_values(more, names)
     columns = tuple(
         replace(column, na=(*column.na, *everywhere, *by_column.get(column.name, ())))
@@ -378,8 +372,7 @@ def _ways_to_fit(misfits: Sequence[TableError], missing: str) -> list[Way | str]
 
 def _absent(raw: RawTable, recipe: Recipe) -> list[TableError]:
     """Say which columns are not there."""
-    names = [column.name for column in raw.columns]
-    absent = [column.name for column in recipe.columns if column.name not in names]
+    absent = [column.name for column in recipe.columns if column.name not in raw.names]
     if not absent:
         return []
     if len(absent) == 1:
@@ -414,8 +407,8 @@ def rows_like(
     missing
         How the known table was read: missing cells are refused (``"error"``), their rows left out
         (``"drop"``), in the state made for them (``"state"``), or filled with the state most
-        frequent in the known table, the middle one of a column that was cut (``"mode"``), or kept
-        as holes (``"pnal"``, ``"em"``).
+        frequent in the known table, the middle one of a discretised column (``"mode"``), or kept
+        (``"pnal"``, ``"em"``).
     optional
         Columns that may be absent: all their cells are missing then. An array may do without all
         of them.
@@ -446,9 +439,8 @@ def rows_like(
         raw = _named_as(known, source, settings, optional)
         columns = [_recipe_of(known, v, missing) for v in range(known.n_variables)]
         settings = replace(settings, missing=missing)
-    there = {column.name for column in raw.columns}
     cells = [
-        None if column.name in optional and column.name not in there
+        None if column.name in optional and column.name not in raw.names
         else cells_for(raw, column, settings)
         for column in columns
     ]  # fmt: skip
@@ -467,9 +459,7 @@ def _as_raw(table: Table) -> RawTable:
         columns.append(
             RawColumn(name, codes, states, declared=True, numeric=False, repeats=table.repeats)
         )
-    return RawTable(
-        tuple(columns), table.stored_rows, lambda row: f"row {row}", repeats=table.repeats
-    )
+    return RawTable(tuple(columns), table.stored_rows, lambda row: f"row {row}")
 
 
 def _recipe_of(known: Table, v: int, missing: str) -> ColumnRecipe:
@@ -511,7 +501,7 @@ def _named_as(
     if not isinstance(source, np.ndarray):
         return raw
     names = [name for name in known.names if name not in optional]
-    if set(names) <= {column.name for column in raw.columns}:
+    if set(names) <= set(raw.names):
         return raw  # learned from an array, perhaps without some of its columns
     if len(raw.columns) != len(names):
         names = list(known.names)

@@ -3,7 +3,7 @@
 Between file and table. A reader (:mod:`parentage.data.formats`) only says what is there, as a
 :class:`RawTable`; :mod:`parentage.data.deciding` alone decides what it means. Here are the facts
 that both need: blank cells are missing when a reader hands a column on; then come the values named
-as missing and words such as ``NA``. Numbers may have a decimal comma, and dates are decimal years.
+as missing and words such as ``NA``. Floats may have a decimal comma, and dates are decimal years.
 
 A column of *counts* says how often each row occurs. Such a table (a contingency table) is read as
 if every row were written as often as it occurs, without writing it out: the columns keep one line
@@ -12,6 +12,7 @@ each and the number of its repetitions. Lines with the count 0 are left out.
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -27,13 +28,8 @@ from parentage.errors import TableError, Way, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    from parentage.data.table import Repeats
-
-
-CellCodes = npt.NDArray[np.signedinteger[Any]]
-"""For every row the index of its value among the column's values; −1: the value is missing."""
-
-Numbers = npt.NDArray[np.float64]
+    from parentage.arrays import Flags, Floats, Ints
+    from parentage.data.table import CellCodes, Repeats
 
 
 @dataclass(frozen=True)
@@ -92,8 +88,15 @@ class RawColumn:
         )
 
     def renamed(self, name: str) -> RawColumn:
-        """Return the column under another name; what is packed stays so."""
+        """Return the column under another name."""
         return replace(self, name=name)
+
+    def recoded(self, lookup: npt.NDArray[np.int32], values: Sequence[str] | Any) -> RawColumn:
+        """Return the column with other values; ``lookup`` has the new code of each, −1 last."""
+        codes = self.codes
+        if isinstance(codes, PackedColumn):
+            return replace(self, codes=codes.recoded(lookup), values=values)
+        return replace(self, codes=lookup[codes], values=values)
 
     def part(self, first: int, last: int) -> CellCodes:
         """Return the codes of some rows."""
@@ -123,8 +126,6 @@ class RawTable:
         Its name, and what it is in, for the record.
     passing
         Nobody else has the codes, and they are not needed any more once a table is made of them.
-    repeats
-        ``uint32[rows]``: how often each row occurs; empty: once, each.
     empty_lines
         Rows of the source that were left out because their count is 0.
     """
@@ -135,13 +136,26 @@ class RawTable:
     source: str = "frame"
     format: str = "frame"
     passing: bool = False
-    repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
     empty_lines: int = 0
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns, in their order."""
+        return tuple(column.name for column in self.columns)
+
+    def named(self, name: str) -> RawColumn:
+        """Return the first column of this name, which is there."""
+        return self.columns[self.names.index(name)]
+
+    @property
+    def repeats(self) -> Repeats:
+        """How often each row occurs; empty: once, each."""
+        return self.columns[0].repeats if self.columns else np.empty(0, np.uint32)
 
     @property
     def total_rows(self) -> int:
         """Number of rows, each counted as often as it occurs."""
-        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+        return self.columns[0].total_rows if self.columns else self.n_rows
 
 
 WORDS_FOR_MISSING = frozenset({
@@ -190,7 +204,7 @@ def named_again(name: str, place: int) -> str:
 
 def with_names(raw: RawTable) -> RawTable:
     """Give columns without a name one, and another to those with the name of an earlier one."""
-    names = [column.name for column in raw.columns]
+    names = raw.names
     if all(names) and len(set(names)) == len(names):
         return raw
     named = []
@@ -264,7 +278,7 @@ class Column:
     """
 
     raw: RawColumn
-    numbers: Numbers | None
+    numbers: Floats | None
     blanked: int = 0
 
     @property
@@ -273,12 +287,12 @@ class Column:
         return self.raw.name
 
     @property
-    def present(self) -> npt.NDArray[np.bool_]:
+    def present(self) -> Flags:
         """Which cells are not missing."""
         return self.raw.to_codes() >= 0
 
     @cached_property
-    def counts(self) -> npt.NDArray[np.int64]:
+    def counts(self) -> Ints:
         """Number of cells with each value, counted as often as their row occurs."""
         counts = np.zeros(len(self.raw.values) + 1, np.int64)
         for first in range(0, self.raw.n_rows, BLOCK):
@@ -305,7 +319,7 @@ class Column:
         """Return its values as labels."""
         return labels_of(self.raw)
 
-    def observed(self) -> tuple[Numbers, npt.NDArray[np.int64]]:
+    def observed(self) -> tuple[Floats, Ints]:
         """Return the numbers that occur, and in how many rows each does."""
         there = self.counts > 0
         numbers = np.empty(0) if self.numbers is None else self.numbers[there]
@@ -379,28 +393,18 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
     if kept.all():
         return raw, 0
     rest = _keep_values(raw, kept)
-    return rest, _cells_lost(raw, rest)
+    return rest, Column(rest, None).n_missing - Column(raw, None).n_missing
 
 
-def _keep_values(raw: RawColumn, kept: npt.NDArray[np.bool_]) -> RawColumn:
-    new_code = np.full(len(kept) + 1, -1, np.int32)  # the last entry serves code −1
-    new_code[:-1][kept] = np.arange(int(kept.sum()))
-    codes: CellCodes | PackedColumn
-    if isinstance(raw.codes, PackedColumn):
-        codes = raw.codes.recoded(new_code)
-    else:
-        codes = new_code.astype(raw.codes.dtype)[raw.codes]
+def _keep_values(raw: RawColumn, kept: Flags) -> RawColumn:
+    lookup = np.full(len(kept) + 1, -1, np.int32)
+    lookup[:-1][kept] = np.arange(int(kept.sum()))
     if isinstance(raw.values, np.ndarray):
-        return replace(raw, values=raw.values[kept], codes=codes)
-    labels = [label for label, keep in zip(raw.values, kept, strict=True) if keep]
-    return replace(raw, values=labels, codes=codes)
+        return raw.recoded(lookup, raw.values[kept])
+    return raw.recoded(lookup, list(itertools.compress(raw.values, kept)))
 
 
-def _cells_lost(before: RawColumn, after: RawColumn) -> int:
-    return Column(after, None).n_missing - Column(before, None).n_missing
-
-
-def numbers_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
+def numbers_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
     """Read labels as numbers; None when one of them is not.
 
     With a decimal comma, points part thousands.
@@ -434,7 +438,7 @@ def bare_digits(labels: Sequence[str]) -> list[str] | None:
     return None if any(text[1:2] in ("-", "+") for text in signs) else signs
 
 
-def amounts_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
+def amounts_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
     """Read amounts written with %, a currency or separated thousands; None when one is not.
 
     Thousands are separated by the same sign in all labels: a comma (a point beside a decimal
@@ -454,7 +458,7 @@ def amounts_in(labels: Sequence[str], decimal: str = ".") -> Numbers | None:
     return None
 
 
-def dates_in(labels: Sequence[str]) -> Numbers | None:
+def dates_in(labels: Sequence[str]) -> Floats | None:
     """Read dates, with or without a time, as decimal years; None when one label is not a date.
 
     The day comes before the month, or after it if only that fits all of them. Where slashes or
@@ -531,27 +535,18 @@ def date_part(raw: RawColumn, part: str) -> RawColumn:
     moments = moments_in(labels_of(raw))
     if moments is None:
         raise TableError(f"column {raw.name!r} has no {part}: it does not hold dates")
-    labels = [_PARTS[part](moment) for moment in moments]
+    labels = [_label_of_part(moment, part) for moment in moments]
     position: dict[str, int] = {}
     number = np.array([*(position.setdefault(x, len(position)) for x in labels), -1], np.int32)
-    cells = raw.codes
-    codes = cells.recoded(number) if isinstance(cells, PackedColumn) else number[cells]
-    return replace(raw, codes=codes, values=list(position), numeric=False)
+    return replace(raw.recoded(number, list(position)), numeric=False)
 
 
-def _year_label(when: datetime) -> str:
-    return str(when.year)
-
-
-def _month_label(when: datetime) -> str:
-    return f"{when.month:02d} {_MONTHS[when.month - 1].title()}"
-
-
-def _weekday_label(when: datetime) -> str:
+def _label_of_part(when: datetime, part: str) -> str:
+    if part == "year":
+        return str(when.year)
+    if part == "month":
+        return f"{when.month:02d} {_MONTHS[when.month - 1].title()}"
     return f"{when.isoweekday()} {_WEEKDAYS[when.weekday()]}"
-
-
-_PARTS = {"year": _year_label, "month": _month_label, "weekday": _weekday_label}
 
 
 FEWEST_LINES = 4
@@ -572,10 +567,9 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     TableError
         The column is not there, or holds something else than whole numbers, 0 or more.
     """
-    column = next((column for column in raw.columns if column.name == name), None)
-    if column is None:
-        names = [column.name for column in raw.columns]
-        raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, names)}")
+    if name not in raw.names:
+        raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, raw.names)}")
+    column = raw.named(name)
     _refuse_twice(raw, name)
     codes, labels = column.to_codes(), labels_of(column)
     known = [numbers_in([label], decimal) for label in labels]
@@ -620,13 +614,13 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
     return repeated(raw, times)
 
 
-def not_a_count(times: Numbers) -> int | None:
+def not_a_count(times: Floats) -> int | None:
     """Return the first row whose number is not a whole one, 0 or more; None if all are."""
     wrong = ~(np.isfinite(times) & (times >= 0) & (times == np.floor(times)))
     return int(wrong.argmax()) if wrong.any() else None
 
 
-def repeated(raw: RawTable, times: Numbers) -> RawTable:
+def repeated(raw: RawTable, times: Floats) -> RawTable:
     """Return the rows that occur at least once, with how often they do."""
     total = float(times.sum())
     if not 0 < total <= MOST_ROWS:
@@ -644,7 +638,6 @@ def repeated(raw: RawTable, times: Numbers) -> RawTable:
         columns=tuple(replace(column, repeats=repeats) for column in columns),
         n_rows=len(there),
         place=lambda row: place(int(there[row])),
-        repeats=repeats,
         empty_lines=raw.n_rows - len(there),
     )
 
@@ -686,16 +679,14 @@ def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:
 
 def no_column(name: str, raw: RawTable) -> TableError:
     """Return the error of a column that is not there."""
-    return TableError(
-        f"no column {name!r}; {did_you_mean(name, [column.name for column in raw.columns])}"
-    )
+    return TableError(f"no column {name!r}; {did_you_mean(name, raw.names)}")
 
 
 def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColumn:
     """Return a column by name; another of that name is refused unless its place was ``told``."""
-    found = next((column for column in raw.columns if column.name == name), None)
-    if found is None:
+    if name not in raw.names:
         raise no_column(name, raw)
+    found = raw.named(name)
     _refuse_twice(raw, name, told)
     if found.refused is not None:
         raise TableError(f"column {name!r} {found.refused}")
@@ -705,7 +696,6 @@ def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColu
 def _refuse_twice(raw: RawTable, name: str, told: Collection[str] = ()) -> None:
     """Refuse a name that two columns of the source have (:func:`with_names`)."""
     again = {named_again(name, place) for place in range(1, len(raw.columns) + 1)}
-    same = sum(column.name == name for column in raw.columns)
-    same += sum(column.name in again.difference(told) for column in raw.columns)
+    same = raw.names.count(name) + sum(other in again.difference(told) for other in raw.names)
     if same > 1:
         raise TableError(f"{same} columns are named {name!r}; rename all but one")

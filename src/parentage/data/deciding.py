@@ -9,14 +9,14 @@ The stage between reader and table, the same for every source, in this order:
    all its values are numbers.
 4. *Continuous* columns: numeric by declaration, or undeclared with more than 20 distinct numbers or
    with one that is not whole (unless there are at most 5, each in 10 rows on average); but not if
-   they were named as categories. A column that was named with a rule is cut whatever its numbers
-   are, or becomes a part of its dates.
+   they were named as categories. A column that was named with a rule is discretised in any case,
+   or becomes a part of its dates.
 5. *Suspicion* (:mod:`parentage.data.suspicion`): identifiers and free text are refused.
 6. *Missing* cells: refused (``error``), their rows left out (``drop``), a state of their own
    (``state``), filled (``mode``: with the mode, ties to the first in state order; in a
-   continuous column with the median of its observed values), or kept as holes for the methods
+   continuous column with the median of its observed values), or kept for the methods
    that can deal with them (``pnal``, ``em``).
-7. Continuous columns are *cut* into states (:mod:`parentage.data.discretize`), or refused when
+7. Continuous columns are *discretised* (:mod:`parentage.data.discretize`), or refused when
    no rule is given.
 8. *States*: as declared, used or not; else the observed labels, sorted (numbers by value).
 
@@ -54,7 +54,15 @@ from parentage.data.columns import (
 )
 from parentage.data.discretize import PARTS, Discretizer, codes_of, interval_labels, median
 from parentage.data.recipe import ColumnRecipe, Decision, Recipe
-from parentage.data.settings import EVERY, OF_FILES, SEVERAL, WAYS, Reading, missing_values
+from parentage.data.settings import (
+    EVERY,
+    OF_FILES,
+    SEVERAL,
+    WAYS,
+    Reading,
+    missing_values,
+    ways_for_missing,
+)
 from parentage.data.table import Table, sorted_states
 from parentage.errors import (
     READER,
@@ -82,13 +90,13 @@ class ColumnChoice:
     Parameters
     ----------
     dropped, kept
-        Left out; kept whatever it looks like.
+        Left out; kept even if it looks like an identifier or free text.
     na
         Values that mean missing in this column.
     categorical
         Its numbers are categories; ``by_name``: because the column itself was named.
     rule
-        How it is cut if it is continuous, or whatever it is if ``by_name``.
+        How it is discretised if it is continuous; in any case if ``by_name``.
     by_name
         The rule or the category was asked for this column, not for all.
     """
@@ -186,17 +194,17 @@ MAX_NUMERIC_STATES = 20
 """A column of more distinct numbers than this is continuous."""
 
 FEW_FRACTIONS, ROWS_A_FRACTION = 5, 10
-"""A column of at most so many numbers, each in so many rows on average, holds states, also if they
-are not whole: 0, 0.5 and 1."""
+"""A column of at most 5 numbers, each in 10 rows on average, holds states, also if they are not
+whole: 0, 0.5 and 1."""
 
 MARKS = frozenset({"NA", "N/A", "#N/A", "<NA>", "NaN", "nan", "NULL", "null"})
 """Words that mean a missing value and nothing else; a table that has one does not write None."""
 
 _MOST_ROUNDS = 12
-"""Decisions that depend on earlier ones are taken in so many rounds at most."""
+"""Rounds in which decisions that depend on earlier ones are taken, at most."""
 
 _MOST_TOLD = 12
-"""Lines about decisions that ``auto`` took."""
+"""Lines about decisions that ``auto`` took, at most."""
 
 
 @dataclass(frozen=True)
@@ -210,11 +218,11 @@ class Looked:
     cells
         The columns that are not left out.
     continuous
-        Which of them are to be cut.
+        Which of them are to be discretised.
     choices
         What was asked for each.
     told
-        Objections that do not keep the table from being used.
+        Objections in spite of which the table can be used.
     """
 
     raw: RawTable
@@ -222,27 +230,6 @@ class Looked:
     continuous: list[bool]
     choices: Mapping[str, ColumnChoice]
     told: list[Objection]
-
-
-def build_table(raw: RawTable, reading: Reading | None = None) -> Table:
-    """Make a table to learn from: decide what the columns mean, and do it.
-
-    Parameters
-    ----------
-    raw
-        What a reader found.
-    reading
-        What was set.
-
-    Raises
-    ------
-    UndecidedError
-        Something has to be decided first; all that can be seen at this stage.
-    """
-    reading = reading or Reading()
-    looked = look(raw, reading)
-    suspicion.tell(looked.told, len(looked.cells))
-    return read_as(recipe_for(looked, reading), looked.raw, looked.cells)
 
 
 def settle(
@@ -267,7 +254,7 @@ def settle(
     """
     if not reading.auto:
         try:
-            return build_table(read(reading), reading)
+            return _table_of(look(read(reading), reading), reading)
         except UndecidedError:
             pass  # all of it is collected below
     settings, objections = replace(reading, auto=False), list[Objection]()
@@ -301,19 +288,16 @@ def settle(
     if not reading.auto:
         raise UndecidedError(objections, raw.source, remedy)
     decided_ones = [one for one in objections if one.advice]
-    table = _decided_table(looked, settings, decided_ones)
+    table = _table_of(looked, settings, decided_ones)
     if decided_ones:
         warn(DecisionWarning(decided_ones, _MOST_TOLD))
     return table
 
 
-def _decided_table(looked: Looked, settings: Reading, decided: Sequence[Objection]) -> Table:
+def _table_of(looked: Looked, reading: Reading, decided: Sequence[Objection] = ()) -> Table:
     """Make the table, and write the decisions into its recipe."""
-    suspicion.tell([one for one in looked.told if not one.advice], len(looked.cells))
-    table = read_as(recipe_for(looked, settings), looked.raw, looked.cells)
-    recipe = table.recipe
-    assert recipe is not None and recipe.account is not None  # noqa: S101  # just read
-    notes = tuple(
+    suspicion.tell(looked.told, len(looked.cells))
+    decisions = tuple(
         Decision(
             one.column,
             f"{one.who}{one.seen}{f', {one.why}' if one.why else ''}",
@@ -322,7 +306,8 @@ def _decided_table(looked: Looked, settings: Reading, decided: Sequence[Objectio
         )
         for one in decided
     )
-    return table.with_recipe(replace(recipe, account=replace(recipe.account, decisions=notes)))
+    recipe = recipe_for(looked, reading)
+    return read_as(recipe, looked.raw, looked.cells, decisions=decisions)
 
 
 def _merged(objections: Sequence[Objection]) -> list[Objection]:
@@ -386,7 +371,7 @@ def look(
         columns, which depend on the decisions before.
     """
     check_missing(reading.missing)
-    choices = choices_of(reading, [column.name for column in raw.columns])
+    choices = choices_of(reading, raw.names)
     if reading.counts is not None:
         raw = with_counts(raw, reading.counts, reading.decimal)
     check_rows(raw.total_rows)
@@ -400,14 +385,9 @@ def look(
     later = _empty(cells, reading.missing)
     if reading.missing == "error":
         later += _missing(cells, raw, reading.words_are_missing, ways)
-    later += _undiscretised(
-        [
-            c
-            for c, cut in zip(cells, continuous, strict=True)
-            if cut and choices[c.name].rule is None
-        ],
-        len(cells),
-    )
+    to_cut = [c for c, cut in zip(cells, continuous, strict=True) if cut]
+    unsaid = [c for c in to_cut if choices[c.name].rule is None]
+    later += _undiscretised(unsaid, len(cells))
     _raise_if_undecided(later, eager)
     return Looked(raw, cells, continuous, choices, told)
 
@@ -511,13 +491,7 @@ def _missing(
     if total == 1:
         seen = f"1 missing value ({place})"
     best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
-    effects = {
-        "em": "to complete the data by expectation maximisation",
-        "pnal": "to score each variable on the rows where it and its parents are known",
-        "state": "if missing values are informative",
-        "drop": "to leave such rows out",
-    }
-    ways = [Way("missing", name, effect) for name, effect in effects.items() if name in possible]
+    ways = ways_for_missing(name for name in WAYS if name in possible)
     ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
     return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
 
@@ -535,7 +509,7 @@ def _words_as_states(names: Sequence[str], raw: RawTable) -> list[Way]:
 
 def _text_at(name: str, row: int, raw: RawTable) -> str | None:
     """Return what a cell that is treated as missing holds in the source; None: nothing."""
-    column = next(column for column in raw.columns if column.name == name)
+    column = raw.named(name)
     code = int(column.part(row, row + 1)[0])
     return None if code < 0 else labels_of(column)[code]
 
@@ -559,7 +533,7 @@ def _complete(columns: Sequence[Column]) -> list[Column]:
 
 
 def _is_continuous(column: Column, choice: ColumnChoice) -> bool:
-    """Whether a column is to be cut, or refused because nobody said how."""
+    """Whether a column is to be discretised, or refused because no rule was given."""
     if choice.categorical:
         return False
     if choice.by_name and choice.rule is not None:
@@ -628,7 +602,7 @@ def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[
 
 
 def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]:
-    """Object to continuous columns that nobody said how to cut."""
+    """Object to continuous columns without a rule that discretises them."""
     if not columns:
         return []
     first, *others = columns
@@ -648,28 +622,23 @@ def _undiscretised(columns: Sequence[Column], n_columns: int) -> list[Objection]
         Way("categorical", [first.name], "if its numbers are codes"),
         *_leave_out(first.name, n_columns),
     )
-    return [Objection(first.name, seen, ways, (Way("discretize", "mdl"),), refused=True)]
+    return [Objection(first.name, seen, ways, ways[:1], refused=True)]
 
 
 def _empty(columns: Sequence[Column], missing: str) -> list[Objection]:
     """Object to columns without values, unless missing is a state."""
     return [
-        Objection(
-            column.name,
-            "has no values at all",
-            (way := Way("drop", [column.name]),),
-            (way,),
-            refused=True,
-        )
+        Objection(column.name, "has no values at all", (way,), (way,), refused=True)
         for column in columns
         if not column.n_present and missing != "state"
+        for way in [Way("drop", [column.name])]
     ]
 
 
 def _cut_points(
     columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, ColumnChoice]
 ) -> dict[int, tuple[float, ...]]:
-    """Find the cut points of every column that is to be cut, by its number."""
+    """Find the cut points of every column that is to be discretised, by its number."""
     found: dict[int, tuple[float, ...]] = {}
     together: list[int] = []
     for v, (column, cut) in enumerate(zip(columns, continuous, strict=True)):

@@ -1,46 +1,42 @@
-r"""Cut numeric columns into states. Between raw columns and the table.
+r"""Discretise columns of numbers: rules that find cut points. Between raw columns and the table.
 
 A rule gives cut points c_1 < c_2 < … from the observed values; a value x gets the code
-"number of cuts ≤ x", so code j stands for c_j ≤ x < c_{j+1}. The cut points stay with the table.
+"number of cut points ≤ x", so code j stands for c_j ≤ x < c_{j+1}. The cut points stay with the
+table. A column with one distinct value has no cut points and one state, unless they were given.
 
 median
-    One cut, the median of the observed values (the mean of the middle two when their number is
-    even): 0 if x < median, else 1.
+    One cut point, the median of the observed values (the mean of the middle two when their number
+    is even): 0 if x < median, else 1.
 quantile:K
-    Up to K states of about equal counts. The j-th cut is the smallest observed value with at
-    least a share j/K of the others below it; equal cuts count once, and a cut with nothing
-    below it is left out. So every state occurs, and ``quantile:2`` splits as ``median`` does.
+    Up to K states of about equal counts. The j-th cut point is the smallest observed value with at
+    least a share j/K of the others below it; equal ones count once, and one with nothing below it
+    is left out. So every state occurs, and ``quantile:2`` splits as ``median`` does.
 width:K
     K intervals of equal width from the smallest to the largest value; some may be empty.
 at:CUT,CUT,…
     The cut points themselves.
 year, month, weekday
-    Of a column of dates: no cut points, but that part of the date as a label.
+    For a column of dates: no cut points, but that part of the date as a label.
 mdl, mdl:K
-    Up to K states (5 if not said), cut at round numbers where the column tells most about the
-    others: :mod:`parentage.data.discretize`.
+    Up to K states (5 by default), with cut points where the column tells most about the others.
 
-A column with one distinct value has no cuts and one state, unless the cut points were given.
-
-Cut numbers where they tell most about the other columns: the rule ``mdl``.
-
-Between raw columns and the table. A column X is cut into intervals Λ so that
+The rule ``mdl`` discretises a column X into intervals Λ so that
 
 .. math:: J(Λ) = \sum_{Y ∈ R(X)} \Bigl[ N·I(X_Λ; Y) − \tfrac{\ln N}{2} (|Λ|−1)(r_Y−1) \Bigr]
           − (|Λ|−1) \ln B
 
 is large. The bracket is what BIC gains by an arc between X and Y (I: mutual information in nats,
-N: rows in which both are observed), so a cut is made where it pays for the parameters it costs.
-The last term is the length of a message that names the cuts among B places: the best of many
-places looks good by chance (Fayyad and Irani 1993, for one class column). R(X) are the columns for
-which the best J, for that Y alone, is positive: columns that have nothing to do with X would only
-add penalty. A column to which none is related is cut at its median.
+N: rows in which both are observed), so a cut point is added where it pays for the parameters it
+costs. The last term is the length of a message that names the cut points among B places: the best
+of many places looks good by chance (Fayyad and Irani 1993, for one class column). R(X) are the
+columns for which the best J, for that Y alone, is positive: columns that have nothing to do with X
+would only add penalty. A column without related ones is split at its median.
 
-J splits over intervals, so dynamic programming finds the best Λ with cuts at :data:`PLACES`
-quantiles. Every cut is then moved between its neighbours to the best of all places (up to
-:data:`FINEST`), cuts that do not pay any more are taken out, and every cut is rounded to the
+J is a sum over intervals, so dynamic programming finds the best Λ with cut points at
+:data:`PLACES` quantiles. Every cut point is then moved between its neighbours to the best of all
+places (up to :data:`FINEST`), those that no longer pay are removed, and each is rounded to the
 shortest number within 2 % of the rows that costs at most 1 % of J and one parameter (½ ln N), if
-there is one, else to the shortest that changes no row. While X is cut, other columns of
+there is one, else to the shortest that changes no row. While X is discretised, other columns of
 numbers are in quartiles, so that the order of columns does not matter. Nothing is random.
 """
 
@@ -53,16 +49,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import numpy.typing as npt
 
+from parentage.arrays import Flags, Floats, Ints
 from parentage.data.table import as_numbers, class_sizes
 from parentage.errors import InputError, TableError, Way
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-Numbers = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 
 MAX_BINS = 1000
 MDL_STATES = 5
@@ -123,7 +116,7 @@ class Discretizer:
         default = self.rule in ("median", *PARTS) or (self.rule, self.bins) == ("mdl", MDL_STATES)
         return self.rule if default else f"{self.rule}:{self.bins}"
 
-    def cuts(self, observed: Numbers, repeats: Ints | None = None) -> tuple[float, ...]:
+    def cuts(self, observed: Floats, repeats: Ints | None = None) -> tuple[float, ...]:
         """Return the cut points for these values (at least one, none missing).
 
         ``repeats`` says how often each occurs; None: once, each.
@@ -137,7 +130,7 @@ class Discretizer:
         if low == high:
             return ()
         if self.rule == "mdl":
-            raise AssertionError("mdl looks at all columns; see parentage.data.discretize")
+            raise AssertionError("mdl needs all columns; see mdl_cuts")
         if self.rule == "median":
             return (median(observed, repeats),)
         shares = np.arange(1, self.bins) / self.bins
@@ -154,7 +147,7 @@ class Discretizer:
         return tuple(float(cut) for cut in cuts)
 
 
-def median(observed: Numbers, repeats: Ints | None = None) -> float:
+def median(observed: Floats, repeats: Ints | None = None) -> float:
     """Return the median, the mean of the middle two of an even number of values.
 
     >>> median(np.array([1.0, 2.0, 5.0, 9.0])), median(np.array([9.0, 1.0]), np.array([1, 4]))
@@ -166,7 +159,7 @@ def median(observed: Numbers, repeats: Ints | None = None) -> float:
     return low if low == high else low / 2 + high / 2
 
 
-def rows_up_to(observed: Numbers, repeats: Ints | None = None) -> tuple[Numbers, Ints]:
+def rows_up_to(observed: Floats, repeats: Ints | None = None) -> tuple[Floats, Ints]:
     """Return the distinct values, rising, and the number of rows up to each.
 
     ``repeats`` says how often each of those observed occurs; None: once, each.
@@ -176,7 +169,7 @@ def rows_up_to(observed: Numbers, repeats: Ints | None = None) -> tuple[Numbers,
     return values, np.cumsum(counts)
 
 
-def codes_of(numbers: Numbers, cuts: tuple[float, ...]) -> npt.NDArray[np.int64]:
+def codes_of(numbers: Floats, cuts: tuple[float, ...]) -> Ints:
     """Return for every number how many cuts are at or below it.
 
     >>> codes_of(np.array([1.0, 3.5, 9.0]), (3.5,))
@@ -241,8 +234,6 @@ _LOSS = 0.01
 _SWEEPS = 10
 _TIE = 1e-9
 
-Floats = npt.NDArray[np.float64]
-
 
 @dataclass(frozen=True)
 class SeenColumn:
@@ -264,11 +255,11 @@ class SeenColumn:
 
     codes: Ints
     n_states: int
-    numbers: Numbers | None = None
+    numbers: Floats | None = None
     most: int = 2
     repeats: Ints | None = None
 
-    def times(self, mask: npt.NDArray[np.bool_]) -> Ints:
+    def times(self, mask: Flags) -> Ints:
         """Return how often the rows of a mask occur; empty: once, each."""
         return np.empty(0, np.int64) if self.repeats is None else self.repeats[mask]
 
@@ -310,7 +301,7 @@ class Relation:
         return worth
 
 
-def of_numbers(numbers: Numbers, most: int, repeats: Ints | None = None) -> SeenColumn:
+def of_numbers(numbers: Floats, most: int, repeats: Ints | None = None) -> SeenColumn:
     """Prepare a column that is to be cut; NaN is a missing cell."""
     present = ~np.isnan(numbers)
     codes = np.full(len(numbers), -1, np.int64)
@@ -336,12 +327,12 @@ class Places:
         ``int64[places]``: the values that places are at.
     """
 
-    values: Numbers
+    values: Floats
     upto: Ints
     grid: Ints
 
     @classmethod
-    def of(cls, observed: Numbers, repeats: Ints | None = None) -> Places:
+    def of(cls, observed: Floats, repeats: Ints | None = None) -> Places:
         """Take all values but the first, or about FINEST of them."""
         values, upto = rows_up_to(observed, repeats)
         return cls(values, upto, 1 + _spread(upto[:-1], FINEST))

@@ -14,7 +14,7 @@ from parentage.data.applying import fitted_table
 from parentage.data.deciding import settle
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import OF_FILES, WAYS, Reading, names_of, texts_of
+from parentage.data.settings import OF_FILES, OF_MISSING, WAYS, Reading, names_of, texts_of
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
 from parentage.files.source import Source
@@ -147,12 +147,12 @@ def settled(reading: Reading) -> Reading:
         value = getattr(reading, name)
         if name == "na":
             values[name] = tuple(dict.fromkeys((*(own.na or ()), *value)))
-        elif name in OF_FILES or (name == "missing" and own.missing == "error"):
+        elif name in OF_FILES or (name in OF_MISSING and own.missing == "error"):
             values[name] = value
         elif name != "recipe" and value != getattr(own, name):
             raise InputError(
                 "conflicts with the recipe; edit the recipe, or read without one",
-                about=Way(name, value),
+                about=Way("missing", reading.rule) if name in OF_MISSING else Way(name, value),
             )
     return replace(own, recipe=recipe, **values)
 

@@ -56,7 +56,8 @@ class ColumnRecipe:
     states
         Its labels, in the order of their codes.
     cuts
-        Cut points, if it was cut: code = number of cuts ≤ x. None: its labels are its states.
+        Cut points, if it was discretised: code = number of cut points ≤ x. None: its labels are its
+        states.
     rule
         How the cut points were found, as it is typed: ``"mdl"``, ``"quantile:4"``.
     na
@@ -218,15 +219,12 @@ class Recipe:
             )
         return said
 
-    def words(self) -> str:
+    def __str__(self) -> str:
         """Say what was read and done, in one line."""
         size = counted(len(self.columns), "column")
         if self.account is not None:
             size = f"{counted(self.account.rows_read, 'row')}, {size}"
         return "; ".join([size, *self.parts()])
-
-    def __str__(self) -> str:
-        return self.words()
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
@@ -338,7 +336,7 @@ def recipe_text(recipe: Recipe) -> str:
     content = recipe.to_dict()
     lines = [MARK]
     if recipe.account is not None:
-        lines.append("# " + _comment(f"{recipe.account.source}: {recipe.words()}"))
+        lines.append("# " + _comment(f"{recipe.account.source}: {recipe}"))
         lines += [f"# decided: {_comment(str(one))}" for one in recipe.account.decisions]
     lines += ["", "[settings]", *_pairs(content["settings"])]
     for column in content["columns"]:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from types import NoneType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.decoding import DecodingError, decoded
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows")
 """Settings that a data frame does not need."""
 
+OF_MISSING = ("missing", "rate")
+"""Settings that say together how missing values are treated: ``pnal:0.01``."""
+
 EVERY = "all"
 """Stands for all columns in ``categorical``."""
 
@@ -35,8 +38,15 @@ NONE = "none"
 SEVERAL = ("drop", "keep", "categorical", "na", "discretize")
 """Settings that are lists."""
 
-WAYS = ("em", "pnal", "state", "drop")
-"""Ways to treat missing values that are offered."""
+EFFECTS = {
+    "em": "to complete the data by expectation maximisation",
+    "pnal": "to score each variable on the rows where it and its parents are known",
+    "state": "if missing values are informative",
+    "drop": "to leave such rows out",
+}
+"""Ways to treat missing values that are offered, and what each does."""
+
+WAYS = tuple(EFFECTS)
 
 WITHOUT_COMPLETION, OF_WHOLE_DATA = WAYS[1:], WAYS[2:]
 """Those where data completed by a network cannot be used, and where complete data are needed."""
@@ -194,6 +204,11 @@ class Reading(Settings):
         return decoded(cls, {**content, **texts}, "settings", closed=True, local=local)
 
 
+def ways_for_missing(names: Iterable[str]) -> list[Way]:
+    """Return some of the ways to treat missing values, each with its effect."""
+    return [Way("missing", name, EFFECTS[name]) for name in names]
+
+
 def missing_values(
     given: Iterable[str], names: Sequence[str]
 ) -> tuple[tuple[str, ...], dict[str, tuple[str, ...]]]:
@@ -243,7 +258,9 @@ def names_of(given: object) -> tuple[str, ...]:
     """Return names that are given one by one or several at once."""
     if given is None:
         return ()
-    return (given,) if isinstance(given, str) else tuple(str(name) for name in _each(given))
+    if not isinstance(given, Iterable):
+        raise InputError(f"{given!r} is not a list of names")
+    return (given,) if isinstance(given, str) else tuple(map(str, given))
 
 
 def texts_of(given: object, setting_name: str) -> tuple[str, ...]:
@@ -268,9 +285,3 @@ def texts_of(given: object, setting_name: str) -> tuple[str, ...]:
     if not isinstance(given, Iterable):
         raise InputError("is neither a text nor a list of texts", about=Way(setting_name, given))
     return tuple(text for value in given for text in texts_of(value, setting_name))
-
-
-def _each(given: Any) -> Iterable[Any]:
-    if not isinstance(given, Iterable):
-        raise InputError(f"{given!r} is not a list of names")
-    return given

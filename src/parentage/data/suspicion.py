@@ -51,19 +51,20 @@ from parentage.data.columns import (
     unnamed,
     words_for_missing,
 )
+from parentage.data.settings import ways_for_missing
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FEW_ROWS = 5
-"""Of so few rows, all values may well differ."""
+"""In this many rows or fewer, all values may well differ."""
 
 MANY_STATES = 20
 ROWS_A_STATE = 5
 
 FEW_STATES = 5
-"""Numbers of at most so many values are taken as states however few rows there are."""
+"""Numbers with at most this many distinct values are states, however few rows there are."""
 
 YEARS = (1700, 2100)
 """Whole numbers between these are years if their column says so, or if they are in sequence."""
@@ -104,7 +105,7 @@ _NAME_OF_UNIT = re.compile(
     re.IGNORECASE,
 )
 _ROWS_A_CODE = 20
-"""Codes of categories are in so many rows each, on average, if they can be states."""
+"""Rows per code, on average, from which codes can be states."""
 
 _SENTINELS = frozenset(
     sign * float(str(digit) * length) for sign in (1, -1) for digit in (7, 8, 9)
@@ -162,7 +163,7 @@ def kept(name: str) -> Way:
 def leave_out(name: str, seen: str, *more: Way, refused: bool = True) -> Objection:
     """Recommend to leave a column out."""
     ways = (*more, dropped(name), *((kept(name),) if refused else ()))
-    return Objection(name, seen, ways, (Way("drop", [name]),), refused=refused)
+    return Objection(name, seen, ways, (dropped(name),), refused=refused)
 
 
 def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Objection | None:
@@ -178,7 +179,7 @@ def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Object
                 return leave_out(column.name, f"{seen}, and its values")
             way = Way("keep", [column.name], "to use it under this name")
             ways = (way, dropped(column.name))
-            return Objection(column.name, seen, ways, (replace(way, effect=""),), refused=True)
+            return Objection(column.name, seen, ways, (way,), refused=True)
     if column.name not in (unnamed(place), f"Unnamed: {place - 1}"):  # the latter by pandas
         return None
     if not column.n_present and column is columns[-1]:
@@ -197,14 +198,7 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
     Those with a large share of missing values, and those that are missing in the same rows: all of
     these rows get the same states, which looks like a dependence.
     """
-    ways = (
-        Way("missing", "em", "to complete the data by expectation maximisation"),
-        Way(
-            "missing",
-            "pnal",
-            "to score each variable on the rows where it and its parents are known",
-        ),
-    )
+    ways = tuple(ways_for_missing(["em", "pnal"]))
     gaps = [column for column in columns if column.n_missing]
     share = f"{MUCH_IMPUTED:.0%}"
     much = f"has more than {share} of its values imputed with one state; this can create arcs"
@@ -294,7 +288,7 @@ def counts_in(name: str) -> Objection:
     """Say that a column seems to hold counts."""
     seen = "looks like counts: the other columns never repeat a row"
     way = Way("counts", name, "if it says how often each row occurs")
-    return Objection(name, seen, (way, kept(name)), (Way("counts", name),), refused=True)
+    return Objection(name, seen, (way, kept(name)), (way,), refused=True)
 
 
 def duplicates(columns: Sequence[Column]) -> list[Objection]:
@@ -361,7 +355,7 @@ def _wrong_kind(
         other = (dropped(name), kept(name)) if most else ()
         ways = (way, *other)
         return Objection(
-            name, f"holds numbers, apart from {shown}", ways, (Way("na", values),),
+            name, f"holds numbers, apart from {shown}", ways, (way,),
             refused=most,
         )  # fmt: skip
     if len(labels) > MANY_STATES and 2 * len(labels) >= rows:
@@ -395,8 +389,7 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
         Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
         dropped(name),
     )
-    advice = (Way("discretize", f"{name}=mdl"),)
-    return Objection(name, seen, ways, advice, refused=most, example=example)
+    return Objection(name, seen, ways, ways[:1], refused=most, example=example)
 
 
 def _padded(column: Column, labelled: bool) -> Objection | None:
@@ -501,7 +494,7 @@ def _all_different(column: Column) -> list[Objection]:
     seen = f"has {rows} different values in {rows} rows"
     if column.numbers is not None:
         way = Way("discretize", f"{name}=mdl", "to discretise it into fewer states")
-        return [Objection(name, seen, (way, dropped(name)), (replace(way, effect=""),))]
+        return [Objection(name, seen, (way, dropped(name)), (way,))]
     return [leave_out(name, f"{seen}; an identifier cannot inform other columns", refused=False)]
 
 
@@ -524,8 +517,7 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
             f"({low:g} to {high:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")
-        advice = () if believed else (replace(way, effect=""),)
-        found.append(Objection(column.name, seen, (way,), advice))
+        found.append(Objection(column.name, seen, (way,), () if believed else (way,)))
     return found
 
 
@@ -534,13 +526,9 @@ def _missing_words(column: Column) -> list[Objection]:
     counted = zip(column.labels(), column.counts, strict=True)
     words = words_for_missing([label for label, n in counted if n])
     return [
-        Objection(
-            column.name,
-            f"has the state {word!r}",
-            (Way("na", [word], "if it means missing"),),
-            (Way("na", [word]),),
-        )
+        Objection(column.name, f"has the state {word!r}", (way,), (way,))
         for word in sorted(words)
+        for way in [Way("na", [word], "if it means missing")]
     ]
 
 
@@ -554,7 +542,7 @@ def _many_states(column: Column) -> list[Objection]:
     )  # fmt: skip
     if column.numbers is not None:
         way = Way("discretize", f"{column.name}=mdl", "to discretise it into fewer states")
-        found = replace(found, ways=(way, *found.ways), advice=(replace(way, effect=""),))
+        found = replace(found, ways=(way, *found.ways), advice=(way,))
     return [found]
 
 
@@ -577,7 +565,7 @@ def _written_numbers(
             f"looks like numbers with decimal commas ({min(commas)}), which are treated as labels"
         )
         ways = (way, *(others if most else ()))
-        return Objection(name, seen, ways, (Way("decimal", ","),), refused=most)
+        return Objection(name, seen, ways, (way,), refused=most)
     if means == "unclear":
         seen = "holds numbers with commas, before thousands or before fractions"
         ways = (
@@ -594,8 +582,8 @@ def _written_numbers(
     if not most and len(labels) <= (MANY_STATES if whole else FEW_STATES):
         return None
     seen = f"holds {len(labels)} amounts written as text"
-    advice, example = (replace(cut, effect=""),), f", such as {min(labels)}"
-    return Objection(name, seen, (cut, *others), advice, refused=most, example=example)
+    example = f", such as {min(labels)}"
+    return Objection(name, seen, (cut, *others), (cut,), refused=most, example=example)
 
 
 def commas_mean(digits: Sequence[str]) -> Literal["thousands", "fraction", "unclear"] | None:

@@ -4,11 +4,9 @@ A :class:`Table` is what every later stage works on: names, state labels and one
 per variable. It is immutable and knows nothing of files; :mod:`parentage.data.formats` and
 :func:`parentage.read_table` make tables, the rest of the package consumes them.
 
-Codes of very many rows as bit planes: as many bits a cell as its column needs.
-
-Below raw columns and tables. Plane k of a column holds bit k of every code, eight rows a byte, and
-one more plane says where cells are missing, if any are. A column grows by planes when larger codes
-come, and is unpacked in blocks of rows, when a method is called that says so.
+The codes of very many rows are stored as bit planes (:class:`PackedColumn`): plane k of a column
+holds bit k of every code, eight rows a byte, and one more plane marks missing cells, if there are
+any. A column grows by planes when larger codes come; only methods whose names say so unpack it.
 """
 
 from __future__ import annotations
@@ -28,17 +26,20 @@ from parentage.errors import TableError, Way, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from parentage.arrays import Flags, Floats, Ints, Octets
     from parentage.data.recipe import Recipe
 
 ROWS_AT_ONCE = 1 << 17
 """Rows of a column that are packed or unpacked together; a multiple of 8."""
 
-HOLE = 65_535
-"""The code of a cell that is missing, in tables that keep their holes."""
+MISSING = 65_535
+"""The code of a cell that is missing, in tables that keep missing values."""
 
-Unsigned = npt.NDArray[np.unsignedinteger[Any]]
-Signed = npt.NDArray[np.signedinteger[Any]]
-Plane = npt.NDArray[np.uint8]
+Codes = npt.NDArray[np.unsignedinteger[Any]]
+"""State codes, one row per variable: ``codes[variable, row]``."""
+
+CellCodes = npt.NDArray[np.signedinteger[Any]]
+"""Codes of one column while it is read: for every row the index of its value; −1: missing."""
 
 
 class PackedColumn:
@@ -46,11 +47,11 @@ class PackedColumn:
 
     def __init__(self, n_rows: int) -> None:
         self.n_rows = n_rows
-        self._planes: list[Plane] = []
-        self._missing: Plane | None = None
+        self._planes: list[Octets] = []
+        self._missing: Octets | None = None
 
     @classmethod
-    def of(cls, codes: Signed) -> PackedColumn:
+    def of(cls, codes: CellCodes) -> PackedColumn:
         """Pack the codes of a whole column."""
         column = cls(len(codes))
         for first in range(0, len(codes), ROWS_AT_ONCE):
@@ -92,14 +93,14 @@ class PackedColumn:
         for k, plane in enumerate(self._planes):
             plane[first // 8 : end] = np.packbits(codes & (1 << k) != 0, bitorder="little")
 
-    def part(self, first: int, last: int) -> Signed:
+    def part(self, first: int, last: int) -> CellCodes:
         """Unpack the rows ``first … last − 1``."""
         codes = np.empty(max(0, min(last, self.n_rows) - first), self.kind)
         for at, block in self._blocks(first, first + len(codes)):
             codes[at - first : at - first + len(block)] = block
         return codes
 
-    def unpacked(self) -> Signed:
+    def unpacked(self) -> CellCodes:
         """Unpack all rows."""
         return self.part(0, self.n_rows)
 
@@ -124,13 +125,13 @@ class PackedColumn:
         """Take the planes of another column; those of before are let go."""
         self._planes, self._missing = other._planes, other._missing
 
-    def _all(self) -> list[Plane]:
+    def _all(self) -> list[Octets]:
         return [*self._planes, *([] if self._missing is None else [self._missing])]
 
-    def _empty(self) -> Plane:
+    def _empty(self) -> Octets:
         return np.zeros(-(-self.n_rows // 8), np.uint8)
 
-    def _blocks(self, first: int, last: int) -> Iterator[tuple[int, Signed]]:
+    def _blocks(self, first: int, last: int) -> Iterator[tuple[int, CellCodes]]:
         """Yield where some rows begin, and their codes."""
         while first < last:
             start = first - first % 8
@@ -139,7 +140,7 @@ class PackedColumn:
             yield first, codes[first - start :]
             first = end
 
-    def _codes(self, where: slice, rows: int) -> Signed:
+    def _codes(self, where: slice, rows: int) -> CellCodes:
         """Unpack some bytes of every plane."""
         codes = np.zeros(rows, self.kind)
         for k, plane in enumerate(self._planes):
@@ -150,7 +151,7 @@ class PackedColumn:
         return codes
 
 
-def narrowed(codes: npt.NDArray[np.integer[Any]]) -> Signed:
+def narrowed(codes: npt.NDArray[np.integer[Any]]) -> CellCodes:
     """Return codes in the narrowest type that holds them and −1."""
     return codes.astype(_kind_for(int(codes.max(initial=0))), copy=False)
 
@@ -161,7 +162,7 @@ def _kind_for(largest: int) -> type[np.signedinteger[Any]]:
 
 @dataclass(frozen=True, eq=False)
 class PackedCodes:
-    """The codes of all columns of a table; a missing cell has the code ``HOLE``."""
+    """The codes of all columns of a table; a missing cell has the code ``MISSING``."""
 
     columns: tuple[PackedColumn, ...]
     n_rows: int
@@ -177,17 +178,17 @@ class PackedCodes:
         wide = any(column.has_holes or column.kind != np.int8 for column in self.columns)
         return np.uint16 if wide else np.uint8
 
-    def column(self, v: int, first: int, last: int) -> Unsigned:
+    def column(self, v: int, first: int, last: int) -> Codes:
         """Unpack some rows of a column."""
         column, codes = self.columns[v], self.columns[v].part(first, last)
         found = codes.astype(self.kind)
-        return np.where(codes < 0, np.uint16(HOLE), found) if column.has_holes else found
+        return np.where(codes < 0, np.uint16(MISSING), found) if column.has_holes else found
 
-    def unpacked(self) -> Unsigned:
+    def unpacked(self) -> Codes:
         """Unpack everything."""
         return self.rows(0, self.n_rows)
 
-    def rows(self, first: int, last: int) -> Unsigned:
+    def rows(self, first: int, last: int) -> Codes:
         """Unpack some rows of all columns: ``[variable, row]``."""
         codes = np.empty((len(self.columns), max(0, min(last, self.n_rows) - first)), self.kind)
         for v in range(len(self.columns)):
@@ -199,21 +200,16 @@ class PackedCodes:
         return PackedCodes(tuple(self.columns[v] for v in columns), self.n_rows)
 
 
-Codes = Unsigned
-"""State codes, one row per variable: ``codes[variable, row]``."""
-
 MAX_STATES = 65_535
 
 MOST_ROWS = 2**32 - 1
 """Rows that a table can stand for: repetitions are 32-bit numbers."""
 
-MISSING = HOLE
-"""The code of a cell that is missing, in tables that keep their holes."""
-
 Repeats = npt.NDArray[np.uint32]
 """How often each row occurs; empty: once, each."""
 
 _BLOCK = 1 << 20
+"""Rows of a column that are looked at together."""
 
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
@@ -309,7 +305,7 @@ class Table:
         (('9', '10'), ('x', 'y'))
         """
         states: list[tuple[str, ...]] = []
-        codes: list[npt.NDArray[np.int64]] = []
+        codes: list[Ints] = []
         for name, values in columns.items():
             labels = [str(value) for value in values]
             if codes and len(labels) != len(codes[0]):
@@ -396,7 +392,7 @@ class Table:
         packed = PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows)
         return self._of_rows(self.states, packed, repeats)
 
-    def counted(self, labels: npt.NDArray[Any], at_least: int = 0) -> npt.NDArray[np.int64]:
+    def counted(self, labels: npt.NDArray[Any], at_least: int = 0) -> Ints:
         """Return the number of rows with each label, given a label for each row of the codes.
 
         >>> table = Table(("a",), (("x", "y"),), np.array([[0, 1, 1]]), repeats=[5, 2, 1])
@@ -405,7 +401,7 @@ class Table:
         """
         return class_sizes(labels, self.repeats, at_least)
 
-    def rows_in(self, mask: npt.NDArray[np.bool_]) -> int:
+    def rows_in(self, mask: Flags) -> int:
         """Return the number of rows, given for each row of the codes whether it counts."""
         return int(self.repeats[mask].sum() if len(self.repeats) else np.count_nonzero(mask))
 
@@ -415,7 +411,7 @@ class Table:
             yield self.column(v, first, first + _BLOCK)
 
     @cached_property
-    def cardinalities(self) -> npt.NDArray[np.int64]:
+    def cardinalities(self) -> Ints:
         """Number of states of every variable, declared ones included: r."""
         return np.array([len(labels) for labels in self.states], dtype=np.int64)
 
@@ -425,7 +421,7 @@ class Table:
         return tuple(name for v, name in enumerate(self.names) if not _varies(self._parts(v)))
 
     @cached_property
-    def missing_cells(self) -> npt.NDArray[np.int64]:
+    def missing_cells(self) -> Ints:
         """Number of missing cells of every variable."""
         codes, once = self.codes, not len(self.repeats)
         if isinstance(codes, PackedCodes) and once:
@@ -570,13 +566,13 @@ class Table:
 
 def class_sizes(
     labels: npt.NDArray[Any], repeats: npt.NDArray[np.integer[Any]], at_least: int = 0
-) -> npt.NDArray[np.int64]:
+) -> Ints:
     """Return the rows of every label; sums of whole numbers below 2^53, so floats are exact."""
     weights = repeats if len(repeats) else None
     return np.bincount(labels, weights, minlength=at_least).astype(np.int64, copy=False)
 
 
-def _repeated(column: Codes, upto: npt.NDArray[np.int64]) -> Iterator[Codes]:
+def _repeated(column: Codes, upto: Ints) -> Iterator[Codes]:
     """Yield a column with its cells repeated, some rows at a time, given the rows up to each."""
     for first in range(0, int(upto[-1]), _BLOCK):
         a, b = np.searchsorted(upto, [first, first + _BLOCK - 1], side="right")
@@ -596,7 +592,7 @@ def _varies(parts: Iterable[Codes]) -> bool:
     return False
 
 
-def as_numbers(labels: Sequence[str]) -> npt.NDArray[np.float64] | None:
+def as_numbers(labels: Sequence[str]) -> Floats | None:
     """Read labels as finite decimal numbers; None when one of them is not.
 
     >>> as_numbers(["1", "2.5", "-3e2"])

@@ -173,7 +173,7 @@ def _by_text(text: str, suffix: str) -> Detected:
         return Detected("table", "dat")
     if _looks_like_jkl(text):
         return Detected("lists", "jkl")
-    if suffix == ".dat" and has_dat_shape(text):
+    if suffix == ".dat" and has_shape(first_lines(text)):
         return Detected("table", "dat")
     if suffix in (".jkl", ".jaa", ".scores", ".pss") and not _has_columns(text):
         return Detected("lists", "pss" if suffix == ".pss" else "jkl")
@@ -236,11 +236,6 @@ def looks_like_dat(text: str) -> bool:
     return len(limits) > 1 and all(
         len(row) == len(limits) and all(map(is_code, row, limits)) for _, row in rows
     )
-
-
-def has_dat_shape(text: str) -> bool:
-    """Tell whether at least the first lines can be names and cardinalities."""
-    return has_shape(first_lines(text))
 
 
 def first_lines(text: str) -> list[Line]:

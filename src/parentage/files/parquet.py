@@ -59,7 +59,7 @@ def count_rows(content: Content) -> int:
 
 
 def read_batches(content: Content, n_rows: int, size: int) -> Iterator[pl.DataFrame]:
-    """Read all columns, so many rows at a time."""
+    """Read all columns, ``size`` rows at a time."""
     import polars as pl
 
     before = _written(content)

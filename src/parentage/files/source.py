@@ -79,7 +79,7 @@ class Source:
 
         ``errors``: what happens to bytes that are not in the encoding, as in ``bytes.decode``.
         """
-        return _universal_newlines(_decode(self, encoding, errors))
+        return _decode(self, encoding, errors).replace("\r\n", "\n").replace("\r", "\n")
 
 
 def open_source(source: SourceLike | Source, *, unpack: bool = True) -> Source:
@@ -95,7 +95,7 @@ def open_source(source: SourceLike | Source, *, unpack: bool = True) -> Source:
         found = Source("<stdin>", _read_stdin())
     else:
         paths = matching(os.fspath(source))
-        first, *others = [_read_file(path) for path in paths]
+        first, *others = [Source(str(path), _content_of(path, leave=True)) for path in paths]
         found = replace(first, more=tuple(_unpacked(other) for other in others))
     return _unpacked(found) if unpack else found
 
@@ -125,10 +125,6 @@ def _read_stdin() -> bytes:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise InputError(f"cannot read standard input: {reason}") from None
-
-
-def _read_file(path: Path) -> Source:
-    return Source(str(path), _content_of(path, leave=True))
 
 
 @overload
@@ -222,13 +218,7 @@ def _likely_encoding(data: bytes) -> str:
 
 def _other_encoding(seen: str, encoding: str) -> UndecidedError:
     way = Way("encoding", encoding, "or the encoding that the file really has")
-    return UndecidedError([Objection("", seen, (way,), (Way("encoding", encoding),), refused=True)])
-
-
-def _universal_newlines(text: str) -> str:
-    if "\r" not in text:
-        return text
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    return UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 SMALL = 1 << 28

@@ -44,7 +44,7 @@ from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, r
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
 from parentage.optimise.settings import Optimising
 from parentage.work.checkpoint import SavedState
-from parentage.work.executor import WorkerPool
+from parentage.work.executor import ExecutorPool
 from parentage.work.memory import memory_limit, room_within
 from parentage.work.progress import Progress
 from parentage.work.stop import now
@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from parentage.scoring.candidates import Searched
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
+    from parentage.work.executor import Workers
 
 PHASE = "growing"
 
@@ -107,8 +108,9 @@ def grow_lists(
     starts = [] if start is None else [[at[name] for name in start.order if name in at]]
     widest = 0 if start is None else max(map(len, start.parents))
     with ThreadPoolExecutor(context.threads) as pool:
-        elsewhere = isinstance(workers, WorkerPool) and worth_sending(encoded)
-        counting = workers if workers is not None and elsewhere else pool
+        counting: Workers = ExecutorPool(pool)
+        if workers is not None and worth_sending(encoded):
+            counting = workers
         saved = None if slot is None else slot.state
         memory = memory_of_sweeps(saved, stop.memory, memory)
         growth = Growth(searched, workers=counting, memory=memory, widest=widest)

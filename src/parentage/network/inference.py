@@ -558,7 +558,7 @@ def sampled_intervals(
             why = "these are estimated from data with missing values"
         raise InputError(
             f"intervals need the counts behind the probabilities, and {why}",
-            Way("table", ..., "without missing values, to count its rows", flag="data"),
+            Way("table", ..., "without missing values, to count its rows"),
         )
     case = Situation.of(parameters, given, intervene)
     model, observed = case.model, case.observed

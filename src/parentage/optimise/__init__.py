@@ -108,7 +108,7 @@ def learn_lists(
     return optimise_lists(
         lists,
         Optimising(engine, gap_limit, seed),
-        Context(stop or running.stop(), running.workers, report=progress),
+        Context(stop or running.stop(), running.n_threads, report=progress),
         max_parents=max_parents,
         constraints=constraints,
         start=Start(start),

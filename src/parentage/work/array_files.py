@@ -134,7 +134,7 @@ class GrowingArray:
         try:
             size = array.path.stat().st_size
             if size < array.nbytes:
-                raise _damaged(array.path, f"has {size} bytes of {array.nbytes}")
+                raise damaged(array.path, f"has {size} bytes of {array.nbytes}")
             if size > array.nbytes:
                 os.truncate(array.path, array.nbytes)
             check = 0
@@ -142,9 +142,9 @@ class GrowingArray:
                 while block := file.read(2**24):
                     check = zlib.crc32(block, check)
         except OSError as error:
-            raise _damaged(array.path, f"cannot be read ({error.strerror or error})") from None
+            raise damaged(array.path, f"cannot be read ({error.strerror or error})") from None
         if check != array._check:
-            raise _damaged(array.path, "has changed since it was written")
+            raise damaged(array.path, "has changed since it was written")
         return array
 
 
@@ -179,7 +179,8 @@ def let_pages_go(arrays: Iterable[Array]) -> None:
                 pages.madvise(mmap.MADV_DONTNEED)
 
 
-def _damaged(path: Path, what: str) -> InputError:
+def damaged(path: Path, what: str) -> InputError:
+    """Return the error of a checkpoint whose file is not as it was written."""
     return InputError(
         f"the checkpoint is damaged: {str(path)!r} {what}",
         Way("checkpoint", ..., "for a new folder, to begin again"),
@@ -218,5 +219,5 @@ def in_memory(folder: Path, mounts: Path = MOUNTS) -> bool:
 
 
 def has_room(folder: Path, needed: int) -> bool:
-    """Whether a disk has room for so many bytes, and some for everybody else."""
+    """Whether a disk has room for this many bytes, and some for everybody else."""
     return shutil.disk_usage(folder).free >= needed + TUNING.disk_left

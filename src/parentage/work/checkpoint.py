@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.errors import InputError, NotSavedWarning, ResourceError, Way, warn
-from parentage.work.array_files import Array, GrowingArray
+from parentage.work.array_files import Array, GrowingArray, damaged
 from parentage.work.tuning import TUNING
 
 if TYPE_CHECKING:
@@ -55,7 +55,9 @@ DIGESTS = {"table": "the table is another one", "lists": "the lists are other on
 """Entries of a job that are digests, and what a difference means."""
 
 _NUMBER = "(0|[1-9][0-9]*)"
-_STATE = re.compile(rf"job\.state|growth\.state|em\.state|(search|solve)-{_NUMBER}\.state")
+_STATE = re.compile(rf"(job|first|growth|em|(search|solve)-{_NUMBER})\.state")
+"""Names of states: the job, and the slots."""
+
 ARRAY = re.compile(rf"(search-{_NUMBER})-(level|below|memory|sets|kept)-{_NUMBER}-[0-9]")
 """Names of arrays: slot, what they hold, number of members, field."""
 
@@ -95,11 +97,7 @@ class Checkpoint:
         make_folder(folder)
         known = read_sealed(folder / JOB)
         if known is None and (states := _states_in(folder)):
-            raise InputError(
-                f"the checkpoint is damaged: {JOB!r} is missing in {str(folder)!r}, "
-                f"and {states[0]!r} is there",
-                Way("checkpoint", ..., "for a new folder, to begin again"),
-            )
+            raise damaged(folder / JOB, f"is missing, and {states[0]!r} is there")
         self.job: dict[str, Any] = {} if known is None else dict(known.values)
         self._job_written = known is not None
         self.spent = 0.0
@@ -252,8 +250,6 @@ class Slot:
         """Turn errors of values that make no sense into one that says that the file is damaged."""
         try:
             yield
-        except InputError:
-            raise
         except DAMAGE as error:
             raise _unreadable(self.path, error) from None
 
@@ -335,11 +331,7 @@ def write_synced(path: Path, *content: bytes | memoryview) -> None:
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:
-    return InputError(
-        f"the checkpoint is damaged: {str(path)!r} cannot be read "
-        f"({type(error).__name__}: {error})",
-        Way("checkpoint", ..., "for a new folder, to begin again"),
-    )
+    return damaged(path, f"cannot be read ({type(error).__name__}: {error})")
 
 
 # What differs between two jobs

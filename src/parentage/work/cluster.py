@@ -119,11 +119,7 @@ def connected(address: str, patience: float | None = None, poll: Poll = nothing)
         open_things.enter_context(_quiet())
         try:
             if local is None:
-                _check_scheduler(address, patience, poll)
-                client = _made(
-                    lambda: distributed.Client(address, timeout=patience, set_as_default=False),
-                    poll,
-                )
+                client = _client_of(address, patience, poll)
             else:
                 open_things.enter_context(dask.config.set(STAY))
                 cluster = _start_here(int(local[1] or dask.system.CPU_COUNT), poll)
@@ -141,7 +137,7 @@ def connected(address: str, patience: float | None = None, poll: Poll = nothing)
 
 
 def _start_here(count: int, poll: Poll) -> Any:
-    """Start a scheduler and so many processes of this machine."""
+    """Start a scheduler and its worker processes on this machine."""
     from distributed import LocalCluster
 
     _start_tracker()
@@ -169,15 +165,34 @@ def _start_here(count: int, poll: Poll) -> Any:
     return cluster
 
 
-def _made(make: Callable[[], Any], poll: Poll) -> Any:
-    """Make a client; one that comes when nobody waits any more is closed."""
+def _client_of(address: str, patience: float, poll: Poll) -> Any:
+    """Make a client of the scheduler at an address.
+
+    Dask by itself asks again and again where nobody listens, and waits for ever for a server that
+    does not answer. A client that comes when nobody waits any more is closed.
+
+    Raises
+    ------
+    OSError
+        Nobody answers, or somebody else.
+    """
+    distributed = load_distributed()
+    host, _, port = address.rpartition("://")[2].rpartition(":")
+
+    def make() -> Any:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=patience).close()
+        return distributed.Client(address, timeout=patience, set_as_default=False)
+
     making = in_thread(make)
     try:
-        wait_for(making, poll, math.inf)
+        if not wait_for(making, poll, 2 * patience):
+            raise OSError(f"no scheduler has answered for {patience:g} s")
+        return making.result()
+    except TypeError as error:
+        raise OSError("the program that answers there is not a scheduler") from error
     except BaseException:
         making.add_done_callback(_let_go)
         raise
-    return making.result()
 
 
 def _let_go(made: Future[Any]) -> None:
@@ -211,56 +226,6 @@ def _quiet() -> Iterator[None]:
     finally:
         for logger, level in before:
             logger.setLevel(level)
-
-
-def _check_scheduler(address: str, patience: float, poll: Poll = nothing) -> None:
-    """See that a scheduler answers at an address, before a client is made for it.
-
-    A client that finds nobody cannot be closed, and when it is collected later, in whatever thread,
-    it waits there for its own loop: a new client's loop may then never start. One that finds
-    another kind of server may wait for ever.
-
-    Raises
-    ------
-    OSError
-        Nobody answers, or somebody else.
-    """
-    import asyncio
-
-    host, _, port = address.rpartition("://")[2].rpartition(":")
-
-    def ask() -> Mapping[str, Any]:
-        where = (host.strip("[]"), int(port))
-        socket.create_connection(where, timeout=patience).close()
-        return asyncio.run(_ask(address, patience))
-
-    asked = in_thread(ask)  # in a thread: this one may have a loop of its own, as in a notebook
-    try:
-        if not wait_for(asked, poll, 2 * patience):
-            raise TimeoutError
-        answer = asked.result()
-    except TimeoutError:
-        raise OSError(f"no scheduler has answered for {patience:g} s") from None
-    if answer.get("type") != "Scheduler":
-        raise OSError("the program that answers there is not a scheduler")
-
-
-async def _ask(address: str, patience: float) -> Mapping[str, Any]:
-    """Ask whoever listens at an address who that is."""
-    import asyncio
-
-    from distributed.comm.core import connect
-    from distributed.security import Security
-
-    async with asyncio.timeout(patience):
-        arguments = Security().get_connection_args("client")
-        there = await connect(address, timeout=patience, **arguments)
-        try:
-            await there.write({"op": "identity", "reply": True})
-            answer: Mapping[str, Any] = await there.read()
-        finally:
-            there.abort()
-    return answer
 
 
 def _close(thing: Any, seconds: float) -> None:

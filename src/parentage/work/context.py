@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import Bytes, InputError, Way, WorkersError
-from parentage.work.executor import leave, pool_of, size_of
+from parentage.work.executor import ExecutorPool, leave, size_of
 from parentage.work.progress import shown
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import Stop, StoppedError, interruptible
@@ -40,7 +40,7 @@ class Context:
     threads
         Number of threads of this process.
     workers
-        What tasks run on if not on these threads: an executor or the workers of a cluster.
+        What tasks run on if not on these threads: the workers of an executor or of a cluster.
     report
         Called with the progress; None for nobody.
     exchange
@@ -57,7 +57,7 @@ class Context:
 
     stop: Stop = field(default_factory=Stop)
     threads: int = 1
-    workers: Workers | None = None
+    workers: WorkerPool | None = None
     report: Report | None = None
     exchange: Path | None = None
     checkpoint: Checkpoint | None = None
@@ -119,8 +119,8 @@ class Running(Settings):
         return Stop.after(self.time_limit, self.memory)
 
     @property
-    def workers(self) -> int:
-        """Return how many threads to start."""
+    def n_threads(self) -> int:
+        """How many threads to start."""
         if self.threads is None:
             return available_cores()
         if self.threads < 1:
@@ -137,7 +137,7 @@ class Scaling(Settings):
         """
         Score on other workers: the address of a Dask scheduler, ``"tcp://HOST:8786"``, or
         ``"local:4"`` for four processes of this machine. Results do not depend on it. Dask is an
-        extra: pip install '.[dask]'.
+        extra: pip install 'parentage[dask]'.
 
         Or a ``dask.distributed.Client``, or any ``concurrent.futures.Executor``.
         """,
@@ -206,7 +206,7 @@ class Scaling(Settings):
 
         given = self.executor
         if isinstance(given, Executor):
-            return pool_of(given, exchange)
+            return ExecutorPool(given, exchange)
         if isinstance(given, str):
             poll()
             given = to_close.enter_context(connected(given, poll=poll))
@@ -237,7 +237,7 @@ def working(
     with (
         interruptible(running.stop()) as stop,
         shown(progress) as report,
-        (scaling or Scaling()).context(running.workers, stop, report) as context,
+        (scaling or Scaling()).context(running.n_threads, stop, report) as context,
     ):
         yield context
 

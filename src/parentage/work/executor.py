@@ -1,11 +1,11 @@
 """Tasks on threads, on any executor or on a cluster, results in order: one place submits work.
 
 Independent tasks (chunks of a level, bootstrap replicates, arc needs, sweeps) go to
-:func:`in_order`. :data:`Workers` says on what they run: a number of threads, a
-:class:`concurrent.futures.Executor`, or a :class:`WorkerPool`, such as that of a cluster
-(:mod:`parentage.work.cluster`). Tasks are taken from an iterator, a few ahead of what is consumed,
-and results come in the order of the tasks; so what is made of them does not depend on how many
-workers there are, which of them was fast and which of them died.
+:func:`in_order`. :data:`Workers` says on what they run: a number of threads, or a
+:class:`WorkerPool`, that of any executor or of a cluster (:mod:`parentage.work.cluster`). Tasks
+are taken from an iterator, a few ahead of what is consumed, and results come in the order of the
+tasks; so what is made of them does not depend on how many workers there are, which of them was fast
+and which of them died.
 
 Threads share memory, so a function may be a closure. Other workers are other processes: then it has
 to be at the top of an importable module, and what is large and the same for all tasks goes into
@@ -135,6 +135,9 @@ class WorkerPool(ABC):
     size: int
     """How many tasks run at a time."""
 
+    elsewhere = True
+    """Whether tasks run in other processes."""
+
     memory: int | None = None
     """Bytes that each task may take, if the workers have memory of their own and say how much."""
 
@@ -207,9 +210,11 @@ class ExecutorPool(WorkerPool):
     def __init__(
         self, executor: Executor, folder: Path | None = None, *, own: bool = False
     ) -> None:
-        super().__init__(folder, files=not isinstance(executor, ThreadPoolExecutor))
+        self.elsewhere = not isinstance(executor, ThreadPoolExecutor)
+        super().__init__(folder, files=self.elsewhere)
         self.executor, self.own = executor, own
-        self.size = workers_of(executor)
+        told = getattr(executor, "_max_workers", None)
+        self.size = max(1, int(told or TUNING.unknown_workers))
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
@@ -249,13 +254,8 @@ class ExecutorPool(WorkerPool):
             self.executor.shutdown(wait=True, cancel_futures=True)
 
 
-def workers_of(executor: Executor) -> int:
-    """Return how many workers an executor says it has."""
-    return max(1, int(getattr(executor, "_max_workers", None) or TUNING.unknown_workers))
-
-
-Workers = int | Executor | WorkerPool
-"""On what tasks run: a number of threads of this process, an executor, or a pool."""
+Workers = int | WorkerPool
+"""On what tasks run: a number of threads of this process, or a pool."""
 
 
 def in_order(
@@ -286,7 +286,11 @@ def in_order(
         for task in tasks:
             yield function(*shared, task)
         return
-    pool, waiting = pool_of(workers), deque[tuple[Any, Any]]()
+    if isinstance(workers, int):
+        pool: WorkerPool = ExecutorPool(ThreadPoolExecutor(workers), own=True)
+    else:
+        pool = workers
+    waiting = deque[tuple[Any, Any]]()
     name = name or function.__name__
 
     def start(task: Any) -> None:
@@ -345,35 +349,9 @@ def _cancel(pool: WorkerPool, waiting: deque[tuple[Any, Any]]) -> None:
     waiting.clear()
 
 
-def pool_of(workers: Workers, folder: Path | None = None) -> WorkerPool:
-    """Make a pool of threads or of an executor's workers, which share ``folder``.
-
-    >>> pool_of(3).size, pool_of(ThreadPoolExecutor(5)).size
-    (3, 5)
-    """
-    if isinstance(workers, WorkerPool):
-        return workers
-    if isinstance(workers, int):
-        return ExecutorPool(ThreadPoolExecutor(max(1, workers)), own=True)
-    return ExecutorPool(workers, folder)
-
-
 def size_of(workers: Workers) -> int:
     """Return how many tasks run at a time."""
-    if isinstance(workers, int):
-        return max(1, workers)
-    return workers.size if isinstance(workers, WorkerPool) else workers_of(workers)
-
-
-def is_elsewhere(workers: Workers) -> bool:
-    """Whether tasks are sent to other processes.
-
-    >>> is_elsewhere(3), is_elsewhere(ThreadPoolExecutor(5))
-    (False, False)
-    """
-    if isinstance(workers, ExecutorPool):
-        return workers.folder is not None
-    return not isinstance(workers, int | ThreadPoolExecutor)
+    return workers.size if isinstance(workers, WorkerPool) else max(1, workers)
 
 
 def leave(stop: Stop, grace: float | None = None) -> Poll:
@@ -403,7 +381,7 @@ def memory_each(workers: Workers, memory: int) -> int:
 
 def size_here(workers: Workers) -> int:
     """Return for how many workers results wait in the memory of this process."""
-    return size_of(workers) if not isinstance(workers, WorkerPool) else workers.size_here
+    return workers.size_here if isinstance(workers, WorkerPool) else size_of(workers)
 
 
 def shared_folder(folder: Path | None) -> Path:

@@ -146,7 +146,7 @@ def flags_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     return (*short, f"--{'no-' if field.default is True else ''}{name}")
 
 
-def changed(settings: Any) -> list[str]:
+def changed(settings: Settings) -> list[str]:
     """Return the names of the settings that are not at their default."""
     return [
         field.name

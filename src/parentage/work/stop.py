@@ -169,7 +169,7 @@ class Stop:
         return self.deadline - now()
 
     def reason(self) -> Reason | None:
-        """Why to stop now; None to go on."""
+        """Why to stop now; None to continue."""
         if self.cancelled.is_set():
             return "interrupt"
         return "time" if self.seconds_left <= 0 else None
@@ -192,7 +192,7 @@ class Stop:
         return replace(self, deadline=now() + part * max(0.0, left))
 
     def within(self, seconds: float) -> Stop:
-        """Return a stop that ends after so many seconds, or earlier if this one does.
+        """Return a stop that ends after a number of seconds, or earlier if this one does.
 
         >>> Stop().within(0.0).reason()
         'time'
@@ -200,7 +200,7 @@ class Stop:
         return replace(self, deadline=min(self.deadline, now() + seconds))
 
     def leaving(self, seconds: float) -> Stop:
-        """Return a stop that leaves so much time at least, for what is worth going over a limit.
+        """Return a stop that leaves at least this much time, for what is worth exceeding a limit.
 
         >>> Stop.after(0.0).leaving(60.0).reason() is None
         True

@@ -69,13 +69,9 @@ def together(tables: Sequence[RawTable]) -> RawTable:
     first, *others = tables
     if not others:
         return first
-    names = [column.name for column in first.columns]
     for other in others:
-        _same_columns(first, other, names)
-    columns = tuple(
-        _joined([column, *(_by_name(other, column.name) for other in others)])
-        for column in first.columns
-    )
+        _same_columns(first, other)
+    columns = tuple(_joined([table.named(name) for table in tables]) for name in first.names)
     starts = [0, *accumulate(table.n_rows for table in tables)]
 
     def place(row: int) -> str:
@@ -91,8 +87,8 @@ def together(tables: Sequence[RawTable]) -> RawTable:
     )
 
 
-def _same_columns(first: RawTable, other: RawTable, names: Sequence[str]) -> None:
-    here = [column.name for column in other.columns]
+def _same_columns(first: RawTable, other: RawTable) -> None:
+    here, names = other.names, first.names
     lacks = [name for name in names if name not in here]
     extra = [name for name in here if name not in names]
     if lacks or extra:
@@ -101,10 +97,6 @@ def _same_columns(first: RawTable, other: RawTable, names: Sequence[str]) -> Non
         raise TableError(f"{other.source} {what}, which {first.source} {has}")
     if len(here) != len(names) or len(set(names)) != len(names):
         raise TableError(f"{other.source} and {first.source} have columns of the same name")
-
-
-def _by_name(table: RawTable, name: str) -> RawColumn:
-    return next(column for column in table.columns if column.name == name)
 
 
 def _joined(columns: Sequence[RawColumn]) -> RawColumn:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import Numbers, RawColumn, RawTable, text_column, words_for_missing
+from parentage.data.columns import RawColumn, RawTable, text_column, words_for_missing
 from parentage.data.table import as_numbers
 from parentage.errors import (
     DataWarning,
@@ -43,7 +43,8 @@ from parentage.files.detect import SEPARATORS, csv_reader, first_records
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from parentage.data.columns import CellCodes
+    from parentage.arrays import Flags, Floats, Ints, Octets
+    from parentage.data.table import CellCodes
 
 
 _HEAD = 1_000_000
@@ -118,15 +119,9 @@ def _refuse_title(text: str) -> None:
         ):
             shown = next((line.strip() for line in above if line.strip()), "")
             lines = "line is" if number == 1 else f"{number} lines are"
-            raise UndecidedError([
-                Objection(
-                    "",
-                    f"the first {lines} not part of the table ({shown[:40]!r})",
-                    (Way("skip_rows", number, "to skip them"),),
-                    (Way("skip_rows", number),),
-                    refused=True,
-                )
-            ])  # fmt: skip
+            seen = f"the first {lines} not part of the table ({shown[:40]!r})"
+            way = Way("skip_rows", number, "to skip them")
+            raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 def sniff_separator(text: str) -> str:
@@ -325,11 +320,7 @@ _BLOCK = 1 << 24
 _QUOTE, _NEWLINE = ord('"'), ord("\n")
 
 FEW_ROWS = 5_000
-"""Up to so many rows a dictionary is faster than several calls of polars for every column."""
-
-Bytes = npt.NDArray[np.uint8]
-Positions = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+"""Up to this many rows a dictionary is faster than several calls of polars for every column."""
 
 
 class OddQuotesError(Exception):
@@ -353,9 +344,9 @@ class Records:
     """
 
     stop: int
-    starts: Positions
-    ends: Positions
-    cells: Positions
+    starts: Ints
+    ends: Ints
+    cells: Ints
     quoted: bool
 
     def without_first(self) -> Records:
@@ -435,18 +426,18 @@ def line_at(data: bytes, position: int) -> int:
     return data.count(b"\n", 0, position) + 1
 
 
-def _inside_quotes(stretch: Bytes) -> Mask | None:
+def _inside_quotes(stretch: Octets) -> Flags | None:
     """Mark the bytes from an opening quote to before the closing one; None without quotes."""
     quotes = stretch == _QUOTE
     return np.logical_xor.accumulate(quotes) if quotes.any() else None
 
 
-def _positions(stretch: Bytes, byte: int, inside: Mask | None) -> Positions:
+def _positions(stretch: Octets, byte: int, inside: Flags | None) -> Ints:
     found = stretch == byte
     return np.flatnonzero(found if inside is None else found & ~inside[: len(stretch)])
 
 
-def _check_quotes(stretch: Bytes, inside: Mask | None, separator: int) -> None:
+def _check_quotes(stretch: Octets, inside: Flags | None, separator: int) -> None:
     """Refuse a quote that opens inside a cell or closes before its end."""
     if inside is None:
         return
@@ -460,7 +451,7 @@ def _check_quotes(stretch: Bytes, inside: Mask | None, separator: int) -> None:
 
 
 def _block(
-    stretch: Bytes, inside: Mask | None, ends: Positions, separator: int, start: int
+    stretch: Octets, inside: Flags | None, ends: Ints, separator: int, start: int
 ) -> Records:
     separators = _positions(stretch, separator, inside)
     cells = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
@@ -492,7 +483,7 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
     - Not all names are numbers: every name is missing, or occurs below in its own column, or is
       a number above a column of numbers.
     - All are numbers: one is repeated; or half of them occur below or are above a column of
-      measurements. Numbers that count upwards (0, 1, 2, …) are usual names, so then all must.
+      measurements. Floats that count upwards (0, 1, 2, …) are usual names, so then all must.
     """
     cells = [name.strip() for name in names]
     if not cells[0] and len(set(cells)) == len(cells) and _names_rows(columns[0]):
@@ -507,15 +498,9 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
         headerless = repeated or 2 * found >= len(cells) * (2 if counting else 1)
     if headerless:
         shown = shown_names(cells, 5)
-        raise UndecidedError([
-            Objection(
-                "",
-                f"the first line ({shown}) looks like data, not like column names",
-                (Way("header", False, "if the table has none"),),
-                (Way("header", False),),
-                refused=True,
-            )
-        ])  # fmt: skip
+        seen = f"the first line ({shown}) looks like data, not like column names"
+        way = Way("header", False, "if the table has none")
+        raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
 def _names_rows(column: RawColumn) -> bool:
@@ -561,7 +546,7 @@ def _occurs(cell: str, column: RawColumn) -> bool:
     return numbers is not None and not bool((numbers == np.floor(numbers)).all())
 
 
-def _numbers(column: RawColumn) -> Numbers | None:
+def _numbers(column: RawColumn) -> Floats | None:
     labels = {str(value) for value in column.values}
     labels -= words_for_missing(labels)
     return as_numbers(sorted(labels)) if labels else None

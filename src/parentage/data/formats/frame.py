@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import CellCodes, RawColumn, RawTable, text_column, with_names
-from parentage.data.table import PackedColumn, narrowed
+from parentage.data.columns import RawColumn, RawTable, text_column, with_names
+from parentage.data.table import CellCodes, PackedColumn, narrowed
 from parentage.errors import (
     InputError,
     MissingExtraError,
@@ -53,7 +53,7 @@ def read(frame: object) -> RawTable:
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:
-        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # as above
+        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # others are refused
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}"
         if hasattr(frame, "toarray"):

@@ -248,7 +248,7 @@ def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -
 def _without_parameters(kind: str) -> InputError:
     return InputError(
         f"{kind.upper()} needs probabilities, and a structure alone has none",
-        Way("table", ..., "to estimate them from the data", flag="data"),
+        Way("table", ..., "to estimate them from the data"),
         "write .json or .dot",
     )
 

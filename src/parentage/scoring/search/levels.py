@@ -44,7 +44,7 @@ from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchSta
 from parentage.scoring.tuning import TUNING
 from parentage.work import tuning as work_tuning
 from parentage.work.array_files import is_mapped, room_beside
-from parentage.work.executor import in_order, is_elsewhere, size_of
+from parentage.work.executor import WorkerPool, in_order, size_of
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop, StoppedError, now
 
@@ -557,7 +557,7 @@ def joins_per_task(
     >>> joins_per_task(65_536, 10**9, 1000, 0, 2, math.inf)
     65536
     """
-    if not is_elsewhere(workers):
+    if not (isinstance(workers, WorkerPool) and workers.elsewhere):
         return at_once
     one = seconds_for(1, rows)
     seconds = min(
