@@ -80,7 +80,7 @@ def is_constant(question: Question, v: int) -> bool:
 
 def default_rate(rows: int, columns: int) -> float:
     """The penalty of PNAL by default: N^(−1/4)/p, at least ln N/N."""
-    return max(rows**-0.25 / max(1, columns), math.log(rows) / rows)
+    return max(float(rows**-0.25) / max(1, columns), math.log(rows) / rows)
 
 
 def scorer(question: Question) -> tuple[Naive, list[int]]:
