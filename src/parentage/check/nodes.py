@@ -531,7 +531,7 @@ class Proof:
 def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
     """Return what each parent costs each variable when every set left keeps at most one.
 
-    The result is ``int64[k + 1, k + 1]`` for ``k`` variables, numbered from 1 (:mod:`.forest`).
+    The result is ``int64[k + 1, k + 1]`` for ``k`` variables, numbered from 1.
     Dropping parents only allows more choices, so no choice costs less. A set with several parents
     keeps the one whose own set costs least: a set dominated by a single parent or by none changes
     nothing.

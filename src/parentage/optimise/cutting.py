@@ -244,7 +244,7 @@ class Cutter:
         if node.depth > 0 or self.exact_left == 0:
             return []
         self.exact_left -= 1
-        cut = exact_cluster(support, self.tuning, self.part.seconds_left)
+        cut = exact_cluster(support, self.tuning, self.part.run.stop.seconds_left)
         return [] if cut is None else [cut]
 
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:

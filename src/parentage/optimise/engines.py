@@ -107,7 +107,7 @@ def solve_parts(run: Run) -> None:
         if not part.proof.fewest_arcs:
             moment -= solve_in_time(part, moment)
     if engine == "orders":
-        limited = run.seconds_left < math.inf
+        limited = run.stop.seconds_left < math.inf
         search_orders(rest, patience=None if limited else 2 * run.tuning.stale)
         return
     for part in rest:

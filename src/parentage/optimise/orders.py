@@ -8,8 +8,8 @@ there from the start.
 
 Four streams of random numbers search side by side and meet after every round: the best takes from
 the others what they do better somewhere, and the others start again. So they are not independent,
-and no answer counts how many of them agree; what it says where the bound says little is in
-:class:`parentage.network.record.Comparison`.
+and no answer counts how many of them agree; where the bound says little, a network is compared with
+simpler ones (:class:`parentage.network.record.Compared`).
 """
 
 from __future__ import annotations
@@ -62,22 +62,19 @@ def first_incumbent(part: Part, *, climb: bool = True) -> None:
     climb_from(part, order, anyway=True, climb=climb)
 
 
-def climb_from(
-    part: Part, order: Ints, *, anyway: bool = False, regions: bool = True, climb: bool = True
-) -> bool:
-    """Climb from an order to a local optimum and offer it; whether it was an improvement.
+def climb_from(part: Part, order: Ints, *, anyway: bool = False, climb: bool = True) -> None:
+    """Climb from an order to a local optimum and offer it.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
-    for a moment ``anyway``. With ``regions`` it is improved region by region, too. Without
-    ``climb`` the order itself is offered.
+    for a moment ``anyway``. Without ``climb`` the order itself is offered.
     """
     space = part.problem.orders
     state = np.array([part.run.seed % (1 << 64)], np.uint64)
-    how = {"anyway": anyway, "regions": regions}
     if climb:
-        climb_order(space, order, state, part.stopped, part.run.tuning, **how)
+        climb_order(space, order, state, part.stopped, part.run.tuning, anyway=anyway)
     choice = space.choice(order)
-    return choice is not None and part.offer(choice, PHASE)
+    if choice is not None:
+        part.offer(choice, PHASE)
 
 
 def climb_order(

@@ -110,9 +110,9 @@ class CutLP:
         statuses = self._highspy.HighsModelStatus
         while not (part.stopped() or exhausted()):
             self.solver.setOptionValue("simplex_iteration_limit", SLICE)
-            if math.isfinite(part.seconds_left):
-                end = self.solver.getRunTime() + part.seconds_left
-                self.solver.setOptionValue("time_limit", end)
+            left = part.run.stop.seconds_left
+            if math.isfinite(left):
+                self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
             self.solver.run()
             self.count_work()
             part.tick(phase)

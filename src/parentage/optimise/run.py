@@ -144,11 +144,6 @@ class Run:
         """Wall time since the start, without what went into compiling."""
         return now() - self._began
 
-    @property
-    def seconds_left(self) -> float:
-        """Wall time until the limit, infinite without one."""
-        return self.stop.seconds_left
-
     def stopped(self) -> bool:
         """Whether to stop now; the reason, once there is one, stays."""
         if self.stop_reason is None:
@@ -405,11 +400,6 @@ class Part:
     def proven(self) -> bool:
         """Whether the incumbent is best."""
         return self.best_cost < math.inf and self.best_cost - self.bound <= self.run.tolerance
-
-    @property
-    def seconds_left(self) -> float:
-        """Wall time until the limit of the run."""
-        return self.run.seconds_left
 
     def tick(self, phase: str) -> None:
         """Show that work goes on."""

@@ -313,8 +313,6 @@ class LocalCuts:
 
     def __init__(self, tuning: Tuning, seed: int, pool: Executor | None = None) -> None:
         self.tuning = tuning
-        self.level = 0
-        self.tried = 0
         self.work = 0
         self._pool = pool
         self._rng = np.random.default_rng([seed, 9])
@@ -329,9 +327,9 @@ class LocalCuts:
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
         """Return violated local cuts on support sets of a level of sizes, most violated first."""
-        self.level, tuning = level, self.tuning
+        tuning = self.tuning
         enough = max(tuning.enough, support.n // 2)
-        places = self._choose(support, binding, tuning.seeds)
+        places = self._choose(support, binding, tuning.sizes[level])
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
         at, work = 0, 0
@@ -347,7 +345,6 @@ class LocalCuts:
                 batch, self._look(support, batch), strict=True
             ):
                 work += used + tuning.overhead
-                self.tried += 1
                 if violation > 0.0:
                     cut = Cut("local", place, int(side), 0, table.astype(np.int16))
                     found.append((violation, cut))
@@ -375,13 +372,15 @@ class LocalCuts:
             cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
         ]
 
-    def _choose(self, support: UsedSets, binding: Sequence[Cut], most: int) -> list[SupportSet]:
+    def _choose(
+        self, support: UsedSets, binding: Sequence[Cut], sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Return support sets worth a look, each once, small ones rather first."""
-        arc = support.matrix
+        arc, most = support.matrix, self.tuning.seeds
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
         tie = fraction + fraction.T + 0.25 * (arc + arc.T)
-        found = dict.fromkeys(self._grown(fraction, arc, tie, most))
-        found.update(dict.fromkeys(self._united(binding, arc, most)))
+        found = dict.fromkeys(self._grown(fraction, arc, tie, sizes))
+        found.update(dict.fromkeys(self._united(binding, arc, sizes)))
         alive = set(np.flatnonzero(arc.sum(axis=0) + arc.sum(axis=1) > 0.0).tolist())
         remembered = [place for place in self._success if alive.issuperset(place)]
         remembered = sorted(remembered, key=lambda place: -self._success[place])[:most]
@@ -390,15 +389,17 @@ class LocalCuts:
         order = np.array([len(place) for place in places]) + 3 * self._rng.random(len(places))
         return [places[i] for i in np.argsort(order, kind="stable")]
 
-    def _grown(self, fraction: Floats, arc: Floats, tie: Floats, most: int) -> list[SupportSet]:
+    def _grown(
+        self, fraction: Floats, arc: Floats, tie: Floats, sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Grow support sets from every fractional variable, and from some fractional arcs."""
         from parentage.kernels.local import grow_sets
 
-        sizes, own = self.tuning.sizes[self.level], self.tuning.noise
+        own = self.tuning.noise
         split = fraction > FRACTIONAL
         alone = np.flatnonzero(split.any(axis=0) | split.any(axis=1))
         heads, tails = np.nonzero(split)
-        some = self._rng.permutation(len(heads))[:most]
+        some = self._rng.permutation(len(heads))[: self.tuning.seeds]
         pairs = np.stack([heads[some], tails[some]], axis=1)
         single = np.stack([alone, np.full(len(alone), -1)], axis=1)
         seeds = np.concatenate([*(single for _ in sizes), pairs]).astype(np.int64)
@@ -409,21 +410,23 @@ class LocalCuts:
         counts = grow_sets(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
         return _as_sets(places, counts)
 
-    def _united(self, binding: Sequence[Cut], arc: Floats, most: int) -> list[SupportSet]:
+    def _united(
+        self, binding: Sequence[Cut], arc: Floats, sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Unite overlapping cuts that bind."""
         from parentage.kernels.local import unite_sets
 
-        largest = max(self.tuning.sizes[self.level])
+        largest = max(sizes)
         sets = list(dict.fromkeys(c.members for c in binding if len(c.members) < largest))
         if len(sets) < 2:
             return []
         flags = np.zeros((len(sets), len(arc)), np.bool_)
         for row, members in zip(flags, sets, strict=True):
             row[list(members)] = True
-        starts = self._rng.permutation(len(sets))[:most]
-        sizes = self._rng.choice(self.tuning.sizes[self.level][-2:], len(starts))
-        places = np.empty((3 * most, largest), np.int64)
-        counts = unite_sets(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
+        starts = self._rng.permutation(len(sets))[: self.tuning.seeds]
+        size = self._rng.choice(sizes[-2:], len(starts))
+        places = np.empty((3 * self.tuning.seeds, largest), np.int64)
+        counts = unite_sets(pack(flags), flags.sum(axis=1), starts, size, arc, self._state, places)
         return _as_sets(places, counts)
 
 

@@ -301,10 +301,6 @@ class Lines:
         self._waiting.clear()
         self._last.clear()
 
-    def drop(self, index: int) -> None:
-        """Forget a row that was kept."""
-        del self._rows[index]
-
     def _bounds(self, total: Mapping[int, int], sense: int, times: dict[int, int]) -> int:
         """Make up with bounds what is left over; return what that adds to the right side."""
         right = 0
