@@ -22,7 +22,7 @@ import numpy as np
 from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.check.nodes import MOST_VARIABLES
 from parentage.files.atomic import replacing
-from parentage.optimise.cuts import Sets, written_cut
+from parentage.optimise.cuts import written_cut
 from parentage.optimise.problem import allowed_sets
 from parentage.scoring.account import Account
 from parentage.vipr import is_vipr, write_vipr
@@ -144,7 +144,6 @@ class _Writer:
         self._nodes: list[dict[str, Any]] = []
         self._cuts: list[list[Any]] = []
         self._numbers: dict[Cut, int] = {}
-        self._sets: dict[Part, Sets] = {}
 
     def document(self) -> dict[str, Any]:
         """Write the whole document."""
@@ -239,9 +238,7 @@ class _Writer:
         """Return the number of a cut, which is written when it is met first."""
         if cut not in self._numbers:
             self._numbers[cut] = len(self._cuts)
-            if part not in self._sets:
-                self._sets[part] = Sets.of(part.problem)
-            self._cuts.append(written_cut(cut, part.problem.variables, self._sets[part]))
+            self._cuts.append(written_cut(cut, part.problem.variables, part.problem.members))
         return self._numbers[cut]
 
     def _split(self, node: dict[str, Any], parts: list[Part]) -> None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.arrays import Flags, Floats, Ints
-    from parentage.optimise.problem import Problem
+    from parentage.optimise.problem import Sets
 
 Table = npt.NDArray[np.int64]
 FAMILIES = ("cluster", "cycle", "packing", "k-cluster", "local", "shrunken")
@@ -84,19 +84,6 @@ class CutRow(NamedTuple):
     columns: Ints
     values: Floats
     side: float
-
-
-class Sets(NamedTuple):
-    """The sets of a problem, as the kernels take them."""
-
-    offsets: Ints
-    starts: Ints
-    parents: Ints
-
-    @classmethod
-    def of(cls, problem: Problem) -> Sets:
-        """Take them from a problem."""
-        return cls(problem.offsets, *problem.members)
 
 
 def counting_cut(members: Iterable[int], k: int, family: str | None = None) -> Cut:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parentage.optimise.cuts import Sets, cut_row
+from parentage.optimise.cuts import cut_row
 from parentage.optimise.programme import CutLP, bound_of
 from parentage.optimise.separation import (
     DECIDED,
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.problem import Sets
     from parentage.optimise.run import Part
     from parentage.optimise.tuning import Patience, Tuning
 
@@ -365,8 +366,8 @@ def root_lagrangian(part: Part) -> tuple[float, Floats] | None:
     if root is None or root.best is None:
         return None
     cuts, y = root.best
-    sets, none = Sets.of(part.problem), np.zeros(part.problem.m, np.bool_)
-    return bound_of(part.problem, [cut_row(sets, cut, none) for cut in cuts], y, none)
+    problem, none = part.problem, np.zeros(part.problem.m, np.bool_)
+    return bound_of(problem, [cut_row(problem.members, cut, none) for cut in cuts], y, none)
 
 
 def solve_root(
@@ -453,8 +454,8 @@ def any_arc(sets: Sets, left: Flags) -> Arc | None:
     """Return an arc that some set left of a child has and another has not, if any is so."""
     for v in range(len(sets.offsets) - 1):
         open_sets = [i for i in range(*sets.offsets[v : v + 2]) if left[i]]
-        held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
+        held = [set(sets.parents_of(i).tolist()) for i in open_sets]
         apart = set.union(*held) - set.intersection(*held)
         if apart:
-            return int(min(apart)), v
+            return min(apart), v
     return None

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.errors import Way
-from parentage.optimise.cuts import Sets
 from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
@@ -214,8 +213,7 @@ def exact_rises(problem: Problem) -> tuple[float, Floats]:
 
 def is_forest(problem: Problem) -> bool:
     """Whether every set has at most one parent."""
-    sets = Sets.of(problem)
-    return bool((np.diff(sets.starts) <= 1).all())
+    return bool((np.diff(problem.members.starts) <= 1).all())
 
 
 def solve_forest(part: Part) -> None:
@@ -231,7 +229,7 @@ def best_forest(problem: Problem, price: Ints) -> Ints | None:
     """Return the sets of the cheapest forest; None if the sets of one parent have none."""
     from parentage.kernels.digraph import NONE, cheapest_forest
 
-    n, sets = problem.n, Sets.of(problem)
+    n, sets = problem.n, problem.members
     sizes = np.diff(sets.starts)
     small = np.flatnonzero(sizes <= 1)[::-1]
     tail = np.full(problem.m, n)

@@ -310,8 +310,7 @@ def incumbent_order(part: Part) -> Ints:
 
 def order_of_choice(problem: Problem, choice: Ints) -> Ints:
     """Return an order of the variables that a choice of sets respects."""
-    starts, parents = problem.members
-    chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in choice]
+    chosen = [problem.members.parents_of(i).tolist() for i in choice]
     names = [str(v) for v in problem.variables]
     return np.array(topological_order(names, chosen), np.int64)
 

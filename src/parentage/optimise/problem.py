@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,22 @@ LARGEST_SCORE = 1e100
 
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""
+
+
+class Sets(NamedTuple):
+    """Candidate sets by child, as the kernels take them: CSR, twice.
+
+    The sets of variable ``v`` are ``offsets[v] … offsets[v + 1] − 1``, the parents of set ``i`` are
+    ``parents[starts[i]:starts[i + 1]]``.
+    """
+
+    offsets: Ints
+    starts: Ints
+    parents: Ints
+
+    def parents_of(self, i: int) -> Ints:
+        """Return the parents of set ``i``, rising."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +105,8 @@ class Problem:
         return np.repeat(np.arange(self.n), np.diff(self.offsets))
 
     @cached_property
-    def members(self) -> tuple[Ints, Ints]:
-        """The sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
+    def members(self) -> Sets:
+        """The sets with their parents in a row."""
         row, word = np.nonzero(self.masks)
         left = self.masks[row, word]
         rows, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -103,12 +119,13 @@ class Problem:
             row, word, left = row[more], word[more], left[more]
         found, parent = np.concatenate(rows), np.concatenate(parents)
         order = np.argsort(found * self.n + parent)
-        return offsets_of(np.bincount(found, minlength=self.m)), parent[order]
+        starts = offsets_of(np.bincount(found, minlength=self.m))
+        return Sets(self.offsets, starts, parent[order])
 
     @cached_property
     def numbers(self) -> Numbers:
         """``uint16[m, K]``: the parents of every set in a row, padded with ``n``."""
-        return numbers_of(*self.members, self.n)
+        return numbers_of(self.members.starts, self.members.parents, self.n)
 
     @cached_property
     def orders(self) -> OrderSpace:

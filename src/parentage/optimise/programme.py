@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.cuts import Cut, CutRow, Sets, cut_row
+from parentage.optimise.cuts import Cut, CutRow, cut_row
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CutLP:
 
         self._tuning = tuning
         self.problem = problem
-        self.sets = Sets.of(problem)
+        self.sets = problem.members
         self.cuts: list[Cut] = []
         self.rows: list[CutRow] = []
         self.counts: Counter[str] = Counter()
@@ -79,7 +79,7 @@ class CutLP:
         self.solver.silent()
         self.solver.setOptionValue("threads", 1)
         self.solver.setOptionValue("presolve", "off")
-        self._child = np.repeat(np.arange(problem.n), np.diff(problem.offsets))
+        self._child = problem.child
         self.solver.addRows(
             problem.n, np.ones(problem.n), np.ones(problem.n), 0,
             np.zeros(problem.n, np.int32), np.zeros(0, np.int32), np.zeros(0),

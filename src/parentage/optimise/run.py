@@ -21,7 +21,7 @@ import numpy as np
 
 from parentage.network.network import topological_order
 from parentage.network.record import Effort
-from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
+from parentage.optimise.cuts import moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import prepare, rounding
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
@@ -233,7 +233,7 @@ class Run:
             part.take_cuts()
         written: dict[Cut, str] = {}
         for part in self.all_parts():
-            sets, variables = Sets.of(part.problem), part.problem.variables
+            sets, variables = part.problem.members, part.problem.variables
             for cut in part.cuts:
                 written[cut] = self._written.get(cut) or json.dumps(
                     written_cut(cut, variables, sets), separators=(",", ":")

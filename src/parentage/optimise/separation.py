@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.optimise.cuts import Cut, Sets, counting_cut, reach_of, unique
-from parentage.optimise.problem import offsets_of, pack
+from parentage.optimise.cuts import Cut, counting_cut, reach_of, unique
+from parentage.optimise.problem import Sets, offsets_of, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,7 +203,7 @@ def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
     child = np.searchsorted(sets.offsets, chosen, side="right") - 1
     above: list[list[int]] = [[] for _ in range(len(sets.offsets) - 1)]
     for v, i in zip(child, chosen, strict=True):
-        above[v] = [int(p) for p in sets.parents[sets.starts[i] : sets.starts[i + 1]]]
+        above[v] = sets.parents_of(i).tolist()
     flat = np.array([p for members_of in above for p in members_of], np.int64)
     label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
     found = []
@@ -495,7 +495,7 @@ def upwards(sets: Sets, decided: Ints) -> Flags:
     above = np.zeros((n, n), np.bool_)
     passing = np.flatnonzero(decided >= 0)
     for u in passing:
-        above[u, sets.parents[sets.starts[decided[u]] : sets.starts[decided[u] + 1]]] = True
+        above[u, sets.parents_of(decided[u])] = True
     for u in passing:  # Warshall: whoever has u above has what is above u
         above[above[:, u]] |= above[u]
     return above
@@ -523,23 +523,18 @@ def passed(
     sets: Sets, x: Floats, decided: Ints, members: tuple[int, ...]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the decided variables between members, with the parents they pass on."""
-
-    def parents_of(i: int) -> list[int]:
-        found: list[int] = sets.parents[sets.starts[i] : sets.starts[i + 1]].tolist()
-        return found
-
     inside = set(members)
     queue = [
         p
         for v in members
         for i in range(*sets.offsets[v : v + 2])
         if x[i] > ZERO
-        for p in parents_of(i)
+        for p in sets.parents_of(i).tolist()
     ]
     met: dict[int, list[int]] = {}
     for u in queue:
         if decided[u] >= 0 and u not in inside and u not in met:
-            met[u] = parents_of(int(decided[u]))
+            met[u] = sets.parents_of(decided[u]).tolist()
             queue.extend(met[u])
     leading: set[int] = set()
     grown = True
