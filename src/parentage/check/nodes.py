@@ -69,8 +69,8 @@ def checked_row(families: Families, cut: StatedCut) -> CheckedCut:
     if cut.k:
         inside = np.zeros(families.n, np.int64)
         inside[list(cut.members)] = 1
-        many = [families.sums(v, inside) >= cut.k for v in cut.members]
-        sets = families.sets_of(cut.members)[np.concatenate(many)]
+        many = [families.sets(v)[families.sums(v, inside) >= cut.k] for v in cut.members]
+        sets = np.concatenate(many)
         sets = sets[families.allowed[sets]]
         return CheckedCut(sets, np.ones(len(sets), np.int64), cut.right, 1)
     return _local_row(families, cut)
@@ -80,14 +80,13 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
     size = len(cut.members)
     bit = np.zeros(families.n, np.int64)
     bit[list(cut.members)] = 1 << np.arange(size)
-    reached = _reach(cut, bit)
+    reached = reached_members(cut)
     worth = closed_values(cut)
     plain = np.zeros((size, 1 << size), np.int64)
     passed = np.zeros((size, 1 << size), np.int64) if cut.through else plain
     sets, weights = [], []
     for j, v in enumerate(cut.members):
-        span = np.arange(families.offsets[v], families.offsets[v + 1])
-        own = families.sums(v, bit)
+        span, own = families.sets(v), families.sums(v, bit)
         seen = own
         for u, mask in reached.items():
             seen = np.where(families.holding(v, u), seen | mask, seen)
@@ -109,8 +108,8 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
                 f"{cut.right} + M = {cut.right + cut.weight}"
             )
         for u, parents in cut.through:
-            span = np.arange(families.offsets[u], families.offsets[u + 1])
-            needed = families.allowed[span].copy()
+            span = families.sets(u)
+            needed = families.allowed[span]
             for parent in parents:
                 needed &= families.holding(u, parent)
             sets.append(span[needed])
@@ -120,9 +119,13 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
     return CheckedCut(np.concatenate(sets), weight, right, int(weight.max(initial=0)))
 
 
-def _reach(cut: StatedCut, bit: Ints) -> dict[int, int]:
-    """Members (as bits) above every variable passed through, on paths through such ones."""
-    reached = {u: sum(int(bit[p]) for p in parents) for u, parents in cut.through}
+def reached_members(cut: StatedCut) -> dict[int, int]:
+    """Return the members (as bits) above every variable passed through, by way of such ones.
+
+    Variables with no member above them are left out.
+    """
+    bit = {v: 1 << j for j, v in enumerate(cut.members)}
+    reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
     changed = True
     while changed:
         changed = False
@@ -475,9 +478,7 @@ class Proof:
             raise ProofError(
                 f"node {state.node} (branch): the arc is not between variables of this node"
             )
-        families = self.families
-        span = slice(int(families.offsets[v]), int(families.offsets[v + 1]))
-        has = families.holding(v, u)
+        span, has = self.families.sets(v), self.families.holding(v, u)
         without, with_ = state.left.copy(), state.left.copy()
         without[span] &= ~has
         with_[span] &= has
@@ -513,9 +514,9 @@ class Proof:
         bit[state.variables[:62]] = 1 << np.arange(min(n, 62))
         masks, costs = [], []
         for v in state.variables.tolist():
-            span = slice(int(self.families.offsets[v]), int(self.families.offsets[v + 1]))
+            span = self.families.sets(v)
             masks.append(self.families.sums(v, bit)[state.left[span]])
-            costs.append(self.families.cost[span][state.left[span]])
+            costs.append(self.families.cost[span[state.left[span]]])
         try:
             return least_cost(masks, costs, self.memory)
         except ProofError as refusal:
@@ -541,14 +542,14 @@ def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
     inside = (place > 0).astype(np.int64)
     into = np.full((len(variables) + 1,) * 2, NEVER, np.int64)
     for v in variables.tolist():
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = families.sets(v)
         several = families.sums(v, inside) > 1
         kept, from_ = left[own], into[:, place[v]]
         single = kept & ~several
         np.minimum.at(from_, families.sums(v, place)[single], families.cost[own[single]])
         alone = from_.copy()
         for i in own[kept & several]:
-            above = place[families.parents[families.starts[i] : families.starts[i + 1]]]
+            above = place[families.parents_of(i)]
             above = above[above > 0]
             keeps = above[alone[above].argmin()]
             from_[keeps] = min(from_[keeps], families.cost[i])
@@ -594,7 +595,7 @@ def drop_dominated(families: Families, state: OpenNode) -> None:
     place = np.full(families.n, -1, np.int64)
     place[state.variables] = np.arange(len(state.variables))
     for v in state.variables.tolist():
-        span = np.arange(families.offsets[v], families.offsets[v + 1])
+        span = families.sets(v)
         span = span[state.left[span]]
         if len(span) < 2:
             continue
@@ -611,6 +612,6 @@ def _packed(families: Families, span: Ints, place: Ints, n: int) -> Octets:
     """The parents inside of some sets, eight to a byte."""
     flags = np.zeros((len(span), n), np.bool_)
     for row, i in enumerate(span.tolist()):
-        at = place[families.parents[families.starts[i] : families.starts[i + 1]]]
+        at = place[families.parents_of(i)]
         flags[row, at[at >= 0]] = True
     return np.packbits(flags, axis=1)

@@ -15,7 +15,7 @@ import numpy as np
 
 from parentage.check.document import LARGEST, ProofError, StatedCut
 from parentage.check.nodes import checked_row, forest_costs, forest_prices
-from parentage.vipr.cuts import MOST_MEMBERS
+from parentage.vipr.cuts import MOST_MEMBERS, path_down, ways_down
 
 if TYPE_CHECKING:
     from parentage.check.document import Document, ProofNode, Round, Step
@@ -203,19 +203,19 @@ class Walk:
             if self._exhausted(node, state):
                 return True
             above = {v: self._forced(v, state) & variables for v in node.variables}
-            ancestors = {v: _upwards(above, v) for v in node.variables}
+            ancestors = {v: ways_down(above, v) for v in node.variables}
             for v in node.variables:
                 if v in ancestors[v]:
-                    path = _path(ancestors[v], v, v)
+                    path = path_down(ancestors[v], v, v)
                     node.moves.append(Forced(path, np.zeros(0, np.int64)))
                     return True
             changed = False
             for v in node.variables:
                 for u in ancestors[v]:  # u is above v: no set of u can hold v
-                    own = np.arange(families.offsets[u], families.offsets[u + 1])
+                    own = families.sets(u)
                     own = own[families.holding(u, v) & state.left[own]]
                     if len(own):
-                        node.moves.append(Forced(_path(ancestors[v], u, v), own))
+                        node.moves.append(Forced(path_down(ancestors[v], u, v), own))
                         state.left[own] = False
                         changed = True
             if not changed:
@@ -223,8 +223,7 @@ class Walk:
 
     def _forced(self, v: int, state: SetsLeft) -> set[int]:
         """Parents that all sets left of a variable have."""
-        families = self.families
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = self.families.sets(v)
         common: set[int] | None = None
         for i in own[state.left[own]].tolist():
             held = self._held(i)
@@ -238,9 +237,7 @@ class Walk:
         families, variables = self.families, set(node.variables)
         for v in node.variables:
             own = [
-                i
-                for i in range(families.offsets[v], families.offsets[v + 1])
-                if state.left[i] and state.stands_for[i] == i
+                i for i in families.sets(v).tolist() if state.left[i] and state.stands_for[i] == i
             ]
             held = {i: self._held(i) & variables for i in own}
             own.sort(key=lambda i: (families.cost[i], len(held[i]), i))
@@ -254,8 +251,7 @@ class Walk:
                     span[span == i] = better
 
     def _held(self, i: int) -> set[int]:
-        families = self.families
-        return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
+        return set(self.families.parents_of(i).tolist())
 
     def _end(
         self, node: WalkedNode, source: ProofNode, state: SetsLeft, number: int, depth: int
@@ -287,7 +283,7 @@ class Walk:
         self, node: WalkedNode, branch: tuple[int, int, int, int], state: SetsLeft, depth: int
     ) -> None:
         families, (u, v, *sides) = self.families, branch
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = families.sets(v)
         holding = families.holding(v, u)[state.stands_for[own] - own[0]]
         without, with_ = state.copy(), state.copy()
         without.left[own[holding]] = False
@@ -310,23 +306,3 @@ class Walk:
                 self.cuts.append(StatedCut(members, len(members) - 1, 1))
                 times.append(price)
         return self._round(node, (tuple(cuts), tuple(times)), 1, state)
-
-
-def _upwards(above: dict[int, set[int]], v: int) -> dict[int, int]:
-    """The ancestors of a variable, each with the next one on a shortest way down to it."""
-    found: dict[int, int] = {}
-    waiting = [v]
-    for below in waiting:
-        for u in sorted(above[below]):
-            if u not in found:
-                found[u] = below
-                waiting.append(u)
-    return found
-
-
-def _path(downwards: dict[int, int], first: int, last: int) -> list[int]:
-    """The way down from an ancestor to a variable, which may be the same one."""
-    path = [first, downwards[first]]
-    while path[-1] != last:
-        path.append(downwards[path[-1]])
-    return path
