@@ -199,7 +199,7 @@ def assert_local_cuts(seed: int) -> int:
         solution = lp.solver.getSolution()
         lp.x = np.array(solution.col_value)
         lp.y = np.maximum(0.0, -np.array(solution.row_dual)[problem.n :])
-        bound, _ = lp.lagrangian(lp.y)
+        bound, _ = lp.lagrangian()
         assert bound <= best[-1] + 1e-6
         support = UsedSets.of(lp.sets, lp.x)
         found = packings(support, TUNING) + clusters(support, TUNING)

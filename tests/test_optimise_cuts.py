@@ -190,8 +190,8 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
     x = random_point(rng, problem)
     support = support_of(problem, x)
     lp.add(packings(support, TUNING) + clusters(support, TUNING))
-    y = rng.random(len(lp.rows)) * 20
-    bound, rise = lp.lagrangian(y)
+    lp.y = rng.random(len(lp.rows)) * 20
+    bound, rise = lp.lagrangian()
     for _ in range(20):
         choice = random_network(rng, problem)
         cost = problem.cost[choice].sum()

@@ -389,7 +389,7 @@ def solution_json(solution: Solution, work: Material, seconds: float) -> dict[st
     """Return what ``learn --json`` prints."""
     from parentage.work.memory import peak_memory
 
-    facts, recipe = solution.facts(), recipe_of(work)
+    facts, recipe = solution.finding.to_dict(), recipe_of(work)
     return {
         **{key: facts.pop(key) for key in ("score", "bound", "gap", "optimal")},
         "max_parents": facts["scope"]["max_parents"],

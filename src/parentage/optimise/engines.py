@@ -19,8 +19,7 @@ from parentage.network.network import listed_gains
 from parentage.network.record import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
-from parentage.optimise.cutting import PHASE as ROOT
-from parentage.optimise.cutting import branch, solve_root
+from parentage.optimise.cutting import ROOT, branch, solve_root
 from parentage.optimise.exact import (
     check_memory,
     fits,
@@ -163,7 +162,7 @@ def finish(part: Part, pool: Executor | None = None) -> None:
         idle = part.proven or cutter.exhausted() or part.stopped()
         if n > tuning.large and not idle:
             search_orders([part], patience=max(1, tuning.warm_rounds))
-            cutter.tighten(root, ROOT)
+            cutter.tighten(root)
         if not (part.proven or part.stopped() or cutter.exhausted()):
             split_or_branch(part, cutter, root, pool)
         count(part, cutter)

@@ -37,7 +37,7 @@ import numpy as np
 
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.network.network import Network, equivalence_classes
-from parentage.optimise.cutting import PHASE, Cutter, stalled
+from parentage.optimise.cutting import ROOT, Cutter, stalled
 from parentage.optimise.exact import exact_rises, subset_table
 from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
@@ -445,7 +445,7 @@ def find_pieces(run: Run, problem: Problem, best: Ints, width: float) -> list[Pi
     while waiting:
         problem = waiting.pop()
         least = cost_of(problem, best)
-        bound, rise = reduced_costs(run, problem, least, width)
+        bound, rise = bound_and_rises(run, problem, least, width)
         keep = (bound + rise <= least + width) | np.isin(problem.sets, best)
         left = problem.only(keep)
         smaller = left.parts(prune=False)
@@ -601,7 +601,7 @@ def case(piece: Piece, keep: Flags, width: float, limit: int) -> NetworkChoices:
     run, most = piece.run, piece.least + width
     problems = piece.problem.only(keep).parts(prune=False)
     while True:
-        bounds = [reduced_costs(run, problem, most, 0.0) for problem in problems]
+        bounds = [bound_and_rises(run, problem, most, 0.0) for problem in problems]
         total = sum(bound for bound, _ in bounds)
         room = most - total
         if room < 0:
@@ -693,7 +693,7 @@ def smallest_sums(
     return sums[rank], left[rank], right[rank], reached
 
 
-def reduced_costs(run: Run, problem: Problem, least: float, width: float) -> tuple[float, Floats]:
+def bound_and_rises(run: Run, problem: Problem, least: float, width: float) -> tuple[float, Floats]:
     """Return a lower bound on the cost, and ``float64[m]``: how far each set lifts it.
 
     ``least`` is the cost of the best network; sets that are in no network within ``width`` of it
@@ -711,8 +711,8 @@ def reduced_costs(run: Run, problem: Problem, least: float, width: float) -> tup
     lp, node, patience = cutter.lp, cutter.root(), cutter.patience
     lp.remove(bound + rise > least + width)
     gaps: list[float] = []
-    while lp.solve(part, PHASE):
-        now, its_rise = lp.lagrangian(lp.y)
+    while lp.solve(part, ROOT):
+        now, its_rise = lp.lagrangian()
         if np.isinf(now):  # a child has no set left
             return now, np.full(problem.m, np.inf)
         if now > bound:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part
     from parentage.optimise.tuning import Tuning
 
-PHASE = "orders"
+ORDERS = "orders"
 BUDGET = 4_000_000
 """Sets looked at per stream and round: some hundredths of a second."""
 
@@ -54,7 +54,7 @@ def first_incumbent(part: Part, *, climb: bool = True) -> None:
     """Give a part its first network: of any feasible order, climbed to a local optimum if asked."""
     problem = part.problem
     if problem.n == 1:  # with no parent inside, its cheapest set is its only one
-        part.offer(np.zeros(1, np.int64), PHASE)
+        part.offer(np.zeros(1, np.int64), ORDERS)
         return
     order, placed = feasible_order(problem)
     if placed < problem.n:
@@ -74,7 +74,7 @@ def climb_from(part: Part, order: Ints, *, anyway: bool = False, climb: bool = T
         climb_order(space, order, state, part.stopped, part.run.tuning, anyway=anyway)
     choice = space.choice(order)
     if choice is not None:
-        part.offer(choice, PHASE)
+        part.offer(choice, ORDERS)
 
 
 def climb_order(
@@ -282,10 +282,10 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
         list(pool.map(advance, streams))
         leader = best_of(streams, space)
         choice = space.choice(leader.best)
-        idle = 0 if choice is not None and part.offer(choice, PHASE) else idle + 1
+        idle = 0 if choice is not None and part.offer(choice, ORDERS) else idle + 1
         part.effort.rounds += 1
         renew(streams, leader)
-        part.tick(PHASE)
+        part.tick(ORDERS)
         yield idle
 
 

@@ -319,20 +319,23 @@ class Part:
         joined = "" if self.proof.closed_by else " + ".join(sorted(pieces))
         return joined or self.found_by
 
-    def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
-        """Take one set per variable (indices into the problem) if it beats the incumbent."""
+    def offer(self, choice: Ints, engine: str) -> bool:
+        """Take a choice that an engine found, sets as indices into the problem, if it is better.
+
+        Return whether it is better than the incumbent.
+        """
         cost = math.fsum(self.problem.cost[choice])
         if cost >= self.cost:
             return False
         self.cost, self.choice, self.found_by = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
-            self.prove(engine, phase, fewest_arcs=True)
+            self.prove(engine, fewest_arcs=True)
             self.proof.closed_by = "bound"
         else:
-            self.run.note(phase, changed=True)
+            self.run.note(engine, changed=True)
         return True
 
-    def raise_bound(self, bound: float, phase: str) -> None:
+    def raise_bound(self, bound: float, engine: str) -> None:
         """Say that no network costs less than ``bound``, unless it is the incumbent.
 
         Raises
@@ -344,13 +347,13 @@ class Part:
             raise AssertionError(f"a bound of {bound} against a network that costs {self.cost}")
         if bound > self._bound:
             self._bound = bound
-            self.run.note(phase, changed=True)
+            self.run.note(engine, changed=True)
 
-    def prove(self, engine: str, phase: str, *, fewest_arcs: bool = False) -> None:
+    def prove(self, engine: str, *, fewest_arcs: bool = False) -> None:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound, self.found_by = self.cost, engine
         self.proof.closed_by, self.proof.fewest_arcs = engine, fewest_arcs
-        self.run.note(phase, changed=True)
+        self.run.note(engine, changed=True)
 
     def solved(self, choice: Ints, engine: str, *, fewest_arcs: bool) -> None:
         """Offer the choice that an exact engine found, and say that nothing is better.
@@ -363,8 +366,8 @@ class Part:
         cost = math.fsum(self.problem.cost[choice])
         if cost > self.cost + self.run.tolerance:
             raise AssertionError(f"{engine}: {cost} against a network that costs {self.cost}")
-        self.offer(choice, engine, engine)
-        self.prove(engine, engine, fewest_arcs=fewest_arcs)
+        self.offer(choice, engine)
+        self.prove(engine, fewest_arcs=fewest_arcs)
 
     def split(self, problems: list[Problem]) -> list[Part]:
         """Continue with smaller problems, made by leaving out sets that cannot improve."""
@@ -401,9 +404,9 @@ class Part:
         """Whether the incumbent is best."""
         return self.best_cost < math.inf and self.best_cost - self.bound <= self.run.tolerance
 
-    def tick(self, phase: str) -> None:
+    def tick(self, engine: str) -> None:
         """Show that work goes on."""
-        self.run.note(phase, changed=False)
+        self.run.note(engine, changed=False)
 
     def stopped(self) -> bool:
         """Whether to stop now."""

@@ -475,7 +475,7 @@ def listed_sets(part: Part) -> Sets:
     place = np.full(lists.n_variables, -1, np.int64)
     place[variables] = np.arange(len(variables))
     sets = np.concatenate([np.arange(*lists.offsets[v : v + 2]) for v in variables])
-    owner = np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))
+    owner = lists.owners
     inside = place[lists.parents]
     sizes = np.bincount(owner[inside >= 0], minlength=lists.n_sets)
     order = np.full(lists.n_sets, -1, np.int64)
