@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from parentage.optimise.cuts import Cut
     from parentage.optimise.cutting import Node, Step
     from parentage.optimise.run import Part, Run
-    from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.vipr import Size
 
@@ -59,21 +58,19 @@ class Certificate:
     Parameters
     ----------
     lists
-        The lists it is about.
+        The lists it is about. Their account may say more than that of the run's lists: how missing
+        values were completed is known only after the last run.
     run
         The finished run.
-    constraints
-        What networks had to satisfy beyond the lists.
     """
 
     lists: CandidateLists
     run: Run
-    constraints: Constraints | None = None
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document, as JSON will have it."""
-        return _Writer(self).document()
+        return _Writer(self.lists, self.run).document()
 
     def __getstate__(self) -> dict[str, Any]:
         """Take the finished document along when it is pickled, not the run behind it."""
@@ -100,11 +97,11 @@ class Certificate:
             draft.write_bytes(data)
 
 
-def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | None:
+def certificate_of(run: Run) -> Certificate | None:
     """Return the certificate of a run, None if it is not proven or an engine keeps no proof."""
     if not run.proven() or not all(_provable(part) for part in run.parts):
         return None
-    return Certificate(run.lists, run, constraints)
+    return Certificate(run.lists, run)
 
 
 def _provable(part: Part) -> bool:
@@ -128,9 +125,8 @@ def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
 class _Writer:
     """Chooses the grids of a certificate, turns parts into nodes and collects their cuts."""
 
-    def __init__(self, certificate: Certificate) -> None:
-        self.lists, self.run = certificate.lists, certificate.run
-        self.constraints = certificate.constraints
+    def __init__(self, lists: CandidateLists, run: Run) -> None:
+        self.lists, self.run, self.constraints = lists, run, run.constraints
         self.chosen = self.run.chosen()
         self.unit, self.factor, whole = whole_unit(self.lists.scores)
         allowed = np.ones(self.lists.n_sets, np.bool_)

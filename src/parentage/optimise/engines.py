@@ -238,7 +238,7 @@ def conclude(run: Run) -> Solution:
         record=record_of(run),
         trace=(*steps, (seconds, score, bound)),
         seconds=seconds,
-        certificate=certificate_of(run, run.constraints),
+        certificate=certificate_of(run),
     )
 
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, counted, warn
 from parentage.network.network import Network, equivalence_classes
 from parentage.optimise.cutting import ROOT, Cutter, stalled
 from parentage.optimise.exact import exact_rises, subset_table
@@ -97,7 +97,8 @@ class NearOptimal:
         Every network of the lists at most this much below the best is there: ``width``, unless a
         limit ended the search; −1 when not even the best score is proved.
     stopped
-        What ended it: ``"networks"``, ``"time"``, ``"interrupt"``; None when nothing did.
+        What ended it: ``"networks"``, ``"time"``, ``"memory"``, ``"interrupt"``; None when nothing
+        did.
     unit
         Nats per unit of the scores.
     reaching
@@ -255,9 +256,9 @@ def near_optimal(
     seed: int = 0,
     context: Context | None = None,
 ) -> NearOptimal:
-    """Return what :func:`within` returns, without its warnings: callers say themselves what lacks.
+    """Return what :func:`within` returns, without warnings if networks may be missing.
 
-    They have :func:`warn_if_incomplete` and :func:`cut_text` for that.
+    For callers that say so in their own way (:func:`warn_if_incomplete`, :func:`cut_text`).
     """
     from parentage.optimise.engines import solve
 
@@ -275,10 +276,10 @@ def near_optimal(
 
 def cut_text(near: NearOptimal) -> str:
     """Say what is known when a search did not find all networks."""
-    why = {"networks": "the limit on networks", "time": "the time limit"}.get(
-        near.stopped or "", "an interruption"
-    )
-    known = f"there are at least {len(near)} networks within {near.width:.6g} of the best score"
+    limits = {"networks": "the limit on networks", "time": "the time limit"}
+    why = {**limits, "memory": "the memory limit"}.get(near.stopped or "", "an interruption")
+    verb, found = "is" if len(near) == 1 else "are", counted(len(near), "network")
+    known = f"there {verb} at least {found} within {near.width:.6g} of the best score"
     if near.complete_to >= near.width:
         return f"{known}: the lists may lack sets of further networks"
     if near.complete_to < 0:

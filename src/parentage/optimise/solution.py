@@ -64,14 +64,14 @@ class Solution:
         arcs without such a set have no gain.
     engine
         The method that proved the network, or found it if there is no proof: ``"subsets"``,
-        ``"orders"``, ``"root LP"`` or ``"branch-and-cut"``; several, joined by ``" + "``, if
-        parts were solved by different methods.
+        ``"forest"``, ``"orders"``, ``"root LP"`` or ``"branch-and-cut"``; several, joined by
+        ``" + "``, if parts were solved by different methods.
     ties
         ``"fewest arcs"`` if no network with the same score has fewer arcs, ``"unknown"`` if the
         method cannot tell.
     stopped
-        Why the search stopped before the proof: ``"time"``, ``"gap"`` or ``"interrupt"``; None
-        if it was not stopped.
+        Why the search stopped before the proof: ``"time"``, ``"gap"``, ``"memory"`` or
+        ``"interrupt"``; None if it was not stopped.
     record
         Counts of the search: nodes, cuts, linear programmes.
     trace

@@ -120,7 +120,7 @@ def path_down(below: Mapping[int, int], first: int, last: int) -> list[int]:
 Weights = dict[int, int]
 """By set what it is worth."""
 
-MOST_MEMBERS = 12
+MOST_WRITTEN = 12
 """Members of a local cut, or variables of a part solved by dynamic programming."""
 
 
@@ -151,9 +151,9 @@ def derive_cut(lines: Lines, cut: StatedCut, sets: Collection[int]) -> int | Non
     """
     if cut.k:
         return _cluster(lines, frozenset(cut.members), cut.k, sets, {})
-    if len(cut.members) > MOST_MEMBERS:
+    if len(cut.members) > MOST_WRITTEN:
         raise ProofError(
-            f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_MEMBERS} are written"
+            f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_WRITTEN} are written"
         )
     return _local(lines, cut, sets)
 
@@ -173,7 +173,7 @@ def _cluster(
     """
     if (members, k) in known:
         return known[members, k]
-    if 2 * k > len(members) <= MOST_MEMBERS:
+    if 2 * k > len(members) <= MOST_WRITTEN:
         found = _packing(lines, members, k, sets)
     else:
         found = _crowd(lines, members, k, sets, known)

@@ -15,7 +15,7 @@ import numpy as np
 
 from parentage.check.document import LARGEST, ProofError, StatedCut
 from parentage.check.nodes import checked_row, forest_costs, forest_prices
-from parentage.vipr.cuts import MOST_MEMBERS, path_down, ways_down
+from parentage.vipr.cuts import MOST_WRITTEN, path_down, ways_down
 
 if TYPE_CHECKING:
     from parentage.check.document import Document, ProofNode, Round, Step
@@ -270,10 +270,10 @@ class Walk:
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
             self._note(WalkedNode(node.variables, node.goal, node.moves[moves:]), start)
         elif source.solved_by == "subsets":
-            if len(node.variables) > MOST_MEMBERS:
+            if len(node.variables) > MOST_WRITTEN:
                 raise ProofError(
                     f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
-                    f"and a VIPR file is written for at most {MOST_MEMBERS}"
+                    f"and a VIPR file is written for at most {MOST_WRITTEN}"
                 )
             node.left = np.flatnonzero(state.left & self._inside(node))
         else:
