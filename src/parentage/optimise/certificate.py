@@ -137,14 +137,14 @@ class _Writer:
         self.whole = whole
         largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
         self.denominator = self._denominator(max(1, largest))
-        self._nodes: list[dict[str, Any]] = []
+        self._nodes: list[dict[str, Any]] = [{}]  # the first one splits the run into its parts
         self._cuts: list[list[Any]] = []
         self._numbers: dict[Cut, int] = {}
 
     def document(self) -> dict[str, Any]:
         """Write the whole document."""
         tolerance = sum(self._tolerance(part) for part in self.run.parts)
-        nodes = self._write(self.run.parts)
+        self._split(self._nodes[0], self.run.parts)
         lists = self.lists
         return sealed(
             {
@@ -165,7 +165,7 @@ class _Writer:
                 "unit": self.unit,
                 "denominator": self.denominator,
                 "cuts": self._cuts,
-                "nodes": nodes,
+                "nodes": self._nodes,
                 **self._families(),
             }
         )
@@ -217,19 +217,6 @@ class _Writer:
         variables = part.problem.variables
         return int((self.best[variables] - self.whole[chosen[variables]]).sum())
 
-    def _times(self, y: Floats) -> list[int]:
-        found: list[int] = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
-        return found
-
-    def _goal(self, part: Part) -> int:
-        return self._cost(part) - self._tolerance(part)
-
-    def _write(self, parts: list[Part]) -> list[dict[str, Any]]:
-        """Return the nodes of a run; the first one splits it into its parts."""
-        self._nodes = [{}]
-        self._split(self._nodes[0], parts)
-        return self._nodes
-
     def _number(self, cut: Cut, part: Part) -> int:
         """Return the number of a cut, which is written when it is met first."""
         if cut not in self._numbers:
@@ -245,7 +232,8 @@ class _Writer:
                 number = len(self._nodes)
                 self._nodes.append({})
                 variables = part.problem.variables.tolist()
-                node["split"].append([variables, self._goal(part), number])
+                goal = self._cost(part) - self._tolerance(part)
+                node["split"].append([variables, goal, number])
                 self._part(self._nodes[number], part)
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
@@ -290,7 +278,7 @@ class _Writer:
         if step is None:
             return ["ancestors"]
         cuts, y = step
-        times = self._times(y)
+        times = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
         used = [i for i, value in enumerate(times) if value]
         return ["round", [self._number(cuts[i], part) for i in used], [times[i] for i in used]]
 

@@ -136,11 +136,11 @@ class Cutter:
         self.engine = ROOT
         self.tuning = tuning = part.run.tuning
         self.lp = CutLP(part.problem, tuning)
-        self.local = LocalCuts(tuning, part.run.seed, pool)
+        self.local = LocalCuts(tuning, part.run.settings.seed, pool)
         self.large = part.problem.n > tuning.large
         self.through: LocalCuts | None = None
         if self.large and tuning.sizes:
-            self.through = LocalCuts(tuning, part.run.seed + 1, pool)
+            self.through = LocalCuts(tuning, part.run.settings.seed + 1, pool)
             self.listed = listed_sets(part)
         self.last_arm = len(tuning.sizes) + (self.through is not None)
         self.bandit = CutBandit(self.last_arm + 1, tuning)

@@ -69,7 +69,7 @@ def climb_from(part: Part, order: Ints, *, anyway: bool = False, climb: bool = T
     for a moment ``anyway``. Without ``climb`` the order itself is offered.
     """
     space = part.problem.orders
-    state = np.array([part.run.seed % (1 << 64)], np.uint64)
+    state = np.array([part.run.settings.seed % (1 << 64)], np.uint64)
     if climb:
         climb_order(space, order, state, part.stopped, part.run.tuning, anyway=anyway)
     choice = space.choice(order)
@@ -319,7 +319,7 @@ def _streams(part: Part) -> list[Stream]:
     """Start the streams: the first from the incumbent, the others at random."""
     streams = []
     for k, slack in enumerate(part.run.tuning.slacks):
-        seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
+        seed = np.random.SeedSequence([part.run.settings.seed, int(part.problem.variables[0]), k])
         rng = np.random.default_rng(seed)
         order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
         streams.append(Stream.at(order, slack, random_state(rng), part.run.tuning))

@@ -135,11 +135,6 @@ class Run:
         self.parts = [Part(self, part) for part in problem.parts()]
 
     @property
-    def seed(self) -> int:
-        """Seed of the random numbers."""
-        return self.settings.seed
-
-    @property
     def seconds(self) -> float:
         """Wall time since the start, without what went into compiling."""
         return now() - self._began
