@@ -356,6 +356,44 @@ class OpenNode(NamedTuple):
     left: Flags
 
 
+def excluded(
+    families: Families,
+    left: Flags,
+    variables: Ints,
+    goal: int,
+    cuts: list[tuple[CheckedCut, int]],
+    scale: int,
+) -> Ints | None:
+    """Return the sets left that no choice for some variables has whose cost is below a goal.
+
+    Shown by cuts with multipliers, in units of one over ``scale``. None if there is no such choice
+    at all: the bound of the cuts reaches the goal.
+
+    Raises
+    ------
+    ProofError
+        Numbers that do not fit.
+    """
+    largest = scale * families.largest_cost + sum(row.largest * times for row, times in cuts)
+    if largest >= LARGEST:
+        raise ProofError("its numbers do not fit into 62 bits")
+    reduced, right = families.cost * scale, 0
+    for row, times in cuts:
+        right += row.right * times
+        reduced[row.sets] += row.weight * times
+    reduced[~left] = LARGEST
+    least = np.minimum.reduceat(reduced, families.offsets[:-1])
+    room = scale * (goal - 1) - (sum(least[variables].tolist()) - right)
+    if room < 0:
+        return None
+    if room >= LARGEST:
+        return np.zeros(0, np.int64)
+    rise = reduced - np.repeat(least, np.diff(families.offsets))
+    inside = np.zeros(families.n, np.bool_)
+    inside[variables] = True
+    return np.flatnonzero(left & (rise > room) & inside[families.child])
+
+
 @dataclass
 class Proof:
     """A proof in progress: rows of the cuts checked so far, and what was counted."""
@@ -413,31 +451,18 @@ class Proof:
         return not bool(some[state.variables].all())
 
     def _round(self, state: OpenNode, step: Round, where: str) -> bool:
-        """Compute the bound of a round, remove what it excludes; True when it closes the node."""
-        families, scale = self.families, self.document.denominator
+        """Remove what a round of cuts excludes; True when it closes the node."""
         self.counts["rounds"] += 1
         cuts = [(self._row(i, where), times) for i, times in zip(*step, strict=True)]
-        largest = scale * families.largest_cost + sum(row.largest * times for row, times in cuts)
-        if largest >= LARGEST:
-            raise ProofError(f"{where} (round): its numbers do not fit into 62 bits")
-        reduced = families.cost * scale
-        right = 0
-        for row, times in cuts:
-            right += row.right * times
-            reduced[row.sets] += row.weight * times
-        reduced[~state.left] = LARGEST
-        least = np.minimum.reduceat(reduced, families.offsets[:-1])
-        bound = sum(least[state.variables].tolist()) - right
-        room = scale * (state.goal - 1) - bound
-        if room < 0:
+        try:
+            scale = self.document.denominator
+            out = excluded(self.families, state.left, state.variables, state.goal, cuts, scale)
+        except ProofError as refusal:
+            raise ProofError(f"{where} (round): {refusal}") from None
+        if out is None:
             return True
-        if room < LARGEST:
-            rise = reduced - np.repeat(least, np.diff(families.offsets))
-            inside = np.zeros(families.n, np.bool_)
-            inside[state.variables] = True
-            out = state.left & (rise > room) & inside[families.child]
-            self.counts["removed"] += int(out.sum())
-            state.left[out] = False
+        self.counts["removed"] += len(out)
+        state.left[out] = False
         return False
 
     def _row(self, index: int, where: str) -> CheckedCut:

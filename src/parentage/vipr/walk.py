@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.check.document import LARGEST, ProofError, StatedCut
-from parentage.check.nodes import checked_row, forest_costs, forest_prices
+from parentage.check.document import ProofError, StatedCut
+from parentage.check.nodes import checked_row, excluded, forest_costs, forest_prices
 from parentage.vipr.cuts import MOST_WRITTEN, path_down, ways_down
 
 if TYPE_CHECKING:
@@ -168,23 +168,17 @@ class Walk:
         return False
 
     def _round(self, node: WalkedNode, step: Round, scale: int, state: SetsLeft) -> bool:
-        families = self.families
-        reduced, right = families.cost * scale, 0
-        for k, factor in zip(*step, strict=True):
-            row = self._row(k)
-            right += row.right * factor
-            reduced[row.sets] += row.weight * factor
-        reduced[~state.left] = LARGEST
-        least = np.minimum.reduceat(reduced, families.offsets[:-1])
-        room: int = scale * (node.goal - 1) - (sum(least[node.variables].tolist()) - right)
-        inside = state.left & self._inside(node)
-        rise = reduced - np.repeat(least, np.diff(families.offsets))
-        gone = np.flatnonzero(inside & (rise > room)) if room >= 0 else np.zeros(0, np.int64)
-        if room >= 0 and not len(gone):
-            return False
-        node.moves.append(Removal(step, scale, gone))
-        state.left[gone] = False
-        return room < 0
+        """Remove what a round of cuts excludes; True when it closes the node."""
+        cuts = [(self._row(k), times) for k, times in zip(*step, strict=True)]
+        variables = np.array(node.variables)
+        gone = excluded(self.families, state.left, variables, node.goal, cuts, scale)
+        if gone is None:
+            node.moves.append(Removal(step, scale, np.zeros(0, np.int64)))
+            return True
+        if len(gone):
+            node.moves.append(Removal(step, scale, gone))
+            state.left[gone] = False
+        return False
 
     def _inside(self, node: WalkedNode) -> Flags:
         inside = np.zeros(self.families.n, np.bool_)

@@ -322,21 +322,17 @@ def _families(lists: Lists, document: Document) -> tuple[Families, Ints]:
     whole, _ = whole_scores(lists.scores, document.unit)
     full = make_families(lists, allowed, whole)
     kept = np.flatnonzero(allowed)
-    place = np.cumsum(allowed) - 1
-    sizes = np.diff(full.starts)[kept]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    counts = np.add.reduceat(allowed.astype(np.int64), full.offsets[:-1])
     families = Families(
-        np.concatenate([[0], np.cumsum(counts)]),
-        starts,
-        full.parents[np.repeat(allowed, np.diff(full.starts))],
+        np.cumsum([0, *np.bincount(full.child[kept], minlength=full.n)]),
+        np.cumsum([0, *np.diff(full.starts)[kept]]),
+        full.parents[allowed[full.owner]],
         np.ones(len(kept), np.bool_),
         full.cost[kept],
     )
     chosen = np.array(document.chosen, np.int64)
     if not allowed[chosen].all():
         raise ProofError("claim.sets: a set breaks the constraints")
-    return families, place[chosen]
+    return families, np.searchsorted(kept, chosen)
 
 
 def _head(
