@@ -258,7 +258,7 @@ def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:
     )
     assert sentence in solution.proof()
     assert "not proven optimal" in solution.proof()
-    facts = json.loads(json.dumps(solution.facts()))
+    facts = json.loads(json.dumps(solution.finding.to_dict()))
     assert facts["scope"]["listed_bound"] == pytest.approx(solution.score, abs=1e-6)
     assert Finding.from_dict(facts) == solution.finding
     assert sentence in verdict(solution.network, solution.table, solution.finding, scope)

@@ -434,7 +434,7 @@ def test_a_wrong_network_is_refused() -> None:
     lists, content = two_pairs()
     good = content["claim"]
     for sets, message in [
-        ([0, 2, 4, 8, 9], "cycle among a, b, c, e"),
+        ([0, 2, 4, 8, 9], "cycle among a, b."),
         ([1, 1, 4, 8, 9], "belongs to another variable"),
         ([1, 3, 4, 8, 9], r"node 1"),
         ([1, 2, 4, 8], "4 sets for 5 variables"),
@@ -445,7 +445,7 @@ def test_a_wrong_network_is_refused() -> None:
         verdict = check(lists, sealed(content))
         assert not verdict
         if "node" not in message:
-            assert message in verdict.reason
+            assert message in f"{verdict.reason}."
     content["claim"] = {**good, "score": good["score"] + 1e-9}
     assert "the sets add up to" in check(lists, sealed(content)).reason
 

@@ -36,8 +36,8 @@ def test_json_has_classes_differences_and_arcs(data: str) -> None:
 
 
 def test_a_limit_is_said(data: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = near_networks.widening
-    monkeypatch.setattr(near_networks, "widening", partial(kept, max_networks=2))
+    kept = near_networks.near_optimal
+    monkeypatch.setattr(near_networks, "near_optimal", partial(kept, max_networks=2))
     text = ok("learn", data, "--within", "1000")
     assert text.startswith("At least 2 networks in ")
     assert "Not complete: there are at least 2 networks" in text

@@ -197,7 +197,7 @@ def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
         answer = pipeline.optimise(found, how, Context(late), start=Start(empty))
         assert answer.score == done.solution.score
         assert "on data completed by the previous network" in answer.proof()
-        assert answer.facts()["settled"] is False
+        assert answer.finding.to_dict()["settled"] is False
     assert pipeline.optimise(found, Optimising(), Context(late), Start(empty)).optimal
     whole = pipeline.Gathered(done.lists, holes, scoring)
     before = pipeline.optimise(whole, Optimising(seed=3), Context(late), Start(empty))

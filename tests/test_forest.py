@@ -1,4 +1,4 @@
-"""One parent at most: the forest is the best network, at once, and a start for larger sets."""
+"""One parent at most: the forest is the best network, at once."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from naive_network import best_network, is_acyclic
 from parentage.kernels.digraph import NONE, cheapest_forest
 from parentage.optimise import learn_lists
-from parentage.optimise.exact import best_forest, is_forest
+from parentage.optimise.exact import is_forest
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
@@ -155,14 +155,3 @@ def test_nested_cycles_are_taken_apart() -> None:
     parent = np.empty(4, np.int64)
     cheapest_forest(price[:, :4].T.copy(), parent)
     assert parent.tolist() == [4, 0, 1, 2]
-
-
-def test_without_sets_of_one_parent_there_is_no_forest() -> None:
-    families: dict[str, list[tuple[float, list[str]]]] = {
-        "a": [(0.0, [])],
-        "b": [(1.0, ["a", "c"]), (0.0, ["c"])],
-        "c": [(2.0, ["a", "b"]), (0.0, ["b"]), (-1.0, [])],
-        "d": [(3.0, ["a", "b"])],
-    }
-    problem = prepare(CandidateLists.from_families(families))
-    assert best_forest(problem, np.arange(problem.m)) is None

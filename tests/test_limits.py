@@ -158,7 +158,7 @@ def test_members_of_masks() -> None:
         problem = Problem(
             np.arange(n), np.array([0, m]), pack(flags), np.zeros(m), np.arange(m, dtype=np.int64)
         )
-        starts, parents = problem.members
+        _, starts, parents = problem.members
         assert starts.tolist() == offsets_of(flags.sum(axis=1)).tolist()
         assert parents.tolist() == np.nonzero(flags)[1].tolist()
 

@@ -20,11 +20,11 @@ from parentage.kernels.local import (
     local_cut,
     project_support,
 )
-from parentage.optimise.cuts import Cut, Sets, cut_row
+from parentage.optimise.cuts import Cut, cut_row
 from parentage.optimise.cutting import CutBandit, solve_root
 from parentage.optimise.exact import read_choice, subset_table
 from parentage.optimise.orders import first_incumbent
-from parentage.optimise.problem import Problem, offsets_of, unpack
+from parentage.optimise.problem import Problem, Sets, offsets_of, unpack
 from parentage.optimise.programme import CutLP
 from parentage.optimise.run import Run
 from parentage.optimise.separation import (
@@ -173,7 +173,7 @@ def assert_cut_holds(rng: np.random.Generator, problem: Problem, cut: Cut) -> No
     if size == 4:
         assert max(worth_by_hand(table, c) for c in SMALL[4]) <= cut.side
     assert best_worth(table) <= cut.side
-    row = cut_row(Sets.of(problem), cut, np.zeros(problem.m, np.bool_))
+    row = cut_row(problem.members, cut, np.zeros(problem.m, np.bool_))
     weighted = problem.cost * rng.random(problem.m)
     best = subset_table(problem, weighted)
     assert best is not None
@@ -199,7 +199,7 @@ def assert_local_cuts(seed: int) -> int:
         solution = lp.solver.getSolution()
         lp.x = np.array(solution.col_value)
         lp.y = np.maximum(0.0, -np.array(solution.row_dual)[problem.n :])
-        bound, _ = lp.lagrangian(lp.y)
+        bound, _ = lp.lagrangian()
         assert bound <= best[-1] + 1e-6
         support = UsedSets.of(lp.sets, lp.x)
         found = packings(support, TUNING) + clusters(support, TUNING)
@@ -304,7 +304,7 @@ def test_a_point_inside_the_hull_is_not_cut_off() -> None:
         x = np.zeros(problem.m)
         for weight in rng.dirichlet(np.ones(4)):
             x[random_network(rng, problem)] += weight
-        support = UsedSets.of(Sets.of(problem), x)
+        support = UsedSets.of(problem.members, x)
         assert LocalCuts(TUNING, 0).separate(support, [], 3) == []
 
 
@@ -312,7 +312,7 @@ def test_projection_counts_what_is_inside() -> None:
     rng = np.random.default_rng(3)
     problem = random_problem(rng, 8)
     x = random_point(rng, problem)
-    support = UsedSets.of(Sets.of(problem), x)
+    support = UsedSets.of(problem.members, x)
     members = np.array([1, 3, 4, 6])
     first, masks, value = project_support(
         members, support.own_at, support.value, support.starts, support.parents

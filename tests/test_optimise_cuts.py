@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
-from parentage.optimise.cuts import Cut, Sets, counting_cut, cut_row, project
+from parentage.optimise.cuts import Cut, counting_cut, cut_row, project
 from parentage.optimise.problem import Problem, blocked_group, make_problem, prepare, unpack
 from parentage.optimise.programme import CutLP
 from parentage.optimise.run import Run
@@ -69,11 +69,11 @@ def random_point(rng: np.random.Generator, problem: Problem) -> npt.NDArray[np.f
 
 
 def support_of(problem: Problem, x: npt.NDArray[np.float64]) -> UsedSets:
-    return UsedSets.of(Sets.of(problem), x)
+    return UsedSets.of(problem.members, x)
 
 
 def row_holds(problem: Problem, cut: Cut, x: npt.NDArray[np.float64]) -> bool:
-    row = cut_row(Sets.of(problem), cut, np.zeros(problem.m, np.bool_))
+    row = cut_row(problem.members, cut, np.zeros(problem.m, np.bool_))
     return float(row.values @ x[row.columns]) <= row.side + 1e-9
 
 
@@ -171,7 +171,7 @@ def test_cycles_of_a_whole_numbered_solution_are_cut_off(seed: int) -> None:
     paths = flags.astype(np.int64)
     for _ in range(problem.n):
         paths = np.minimum(1, paths + paths @ paths)
-    found = cycles(Sets.of(problem), chosen)
+    found = cycles(problem.members, chosen)
     assert bool(found) == bool(np.trace(paths))
     x = np.zeros(problem.m)
     x[chosen] = 1.0
@@ -190,8 +190,8 @@ def test_the_lagrangian_stays_below_every_network(seed: int) -> None:
     x = random_point(rng, problem)
     support = support_of(problem, x)
     lp.add(packings(support, TUNING) + clusters(support, TUNING))
-    y = rng.random(len(lp.rows)) * 20
-    bound, rise = lp.lagrangian(y)
+    lp.y = rng.random(len(lp.rows)) * 20
+    bound, rise = lp.lagrangian()
     for _ in range(20):
         choice = random_network(rng, problem)
         cost = problem.cost[choice].sum()
@@ -254,7 +254,7 @@ def test_masks_of_more_than_one_word(n: int) -> None:
         parents = [f"v{u}" for u in rng.choice(n, 3, replace=False) if u != v]
         families[f"v{v}"] = [(0.0, []), (5.0 * rng.random(), parents), (rng.random(), parents[:1])]
     problem = prepare(CandidateLists.from_families(families))
-    starts, parents_of = problem.members
+    _, starts, parents_of = problem.members
     for i, v in enumerate(problem.child):
         named = {f"v{p}" for p in parents_of[starts[i] : starts[i + 1]]}
         listed = [set(w) for _, w in families[f"v{v}"]]

@@ -111,7 +111,7 @@ def no_cuts(*_args: object, **_settings: object) -> list[object]:
 def without_climbing(part: Part, order: Ints, **_settings: bool) -> bool:  # as `climb_from`
     """Offer what an order leads to as it is."""
     choice = part.problem.orders.choice(order)
-    return choice is not None and part.offer(choice, orders.PHASE)
+    return choice is not None and part.offer(choice, orders.ORDERS)
 
 
 HEURISTICS: dict[str, tuple[tuple[Any, str, Callable[..., Any]], ...]] = {

@@ -28,7 +28,7 @@ from parentage.network.formats.network_json import network_json_text, parse_netw
 from parentage.network.network import Network, arc_gains
 from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
-from parentage.optimise.near import widening
+from parentage.optimise.near import near_optimal
 from parentage.report import save
 from parentage.report.gather import (
     gather,
@@ -53,7 +53,6 @@ from strategies import tables
 from test_view import ALARM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from parentage.optimise import NearOptimal, Solution
@@ -500,11 +499,11 @@ def test_near_optimal_networks_are_enumerated_once(
 ) -> None:
     calls = []
 
-    def counted(*args: Any, **settings: Any) -> Iterator[NearOptimal]:
+    def counted(*args: Any, **settings: Any) -> NearOptimal:
         calls.append(settings)
-        return widening(*args, **settings)
+        return near_optimal(*args, **settings)
 
-    monkeypatch.setattr("parentage.optimise.near.widening", counted)
+    monkeypatch.setattr("parentage.arcs.near_shares.near_optimal", counted)
     ok("support", str(clinic), "-o", str(tmp_path / "r.html"), "--within", "20", "--no-need")
     assert len(calls) == 1
     near = parentage.score(parentage.read_table(clinic), width=3.0).within(20)

@@ -23,7 +23,6 @@ from parentage.optimise import learn_lists, optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import (
     Cut,
-    Sets,
     counting_cut,
     cut_row,
     moved,
@@ -326,7 +325,7 @@ def test_cuts_are_read_as_they_were_written(seed: int) -> None:
     cut = Cut("shrunken", members, 7, 0, table, through, 2) if seed % 2 else Cut(
         "local", members, 7, 0, table
     )  # fmt: skip
-    sets, none = Sets.of(problem), np.zeros(problem.m, np.bool_)
+    sets, none = problem.members, np.zeros(problem.m, np.bool_)
     back = read_cut(json.loads(json.dumps(written_cut(cut, np.arange(9), sets))))
     one, other = cut_row(sets, cut, none), cut_row(sets, back, none)
     assert one.columns.tolist() == other.columns.tolist()

@@ -409,7 +409,7 @@ def test_the_facts_of_a_cut_answer_agree_with_each_other() -> None:
     best = parentage.learn(table).score
     for looks in range(4):
         solution = learn_lists(cut_lists(table, looks, Scoring()))
-        facts = json.loads(json.dumps(solution.facts()))
+        facts = json.loads(json.dumps(solution.finding.to_dict()))
         assert facts["optimal"] is solution.optimal
         assert facts["gap"] == solution.gap == solution.bound - solution.score
         assert solution.score <= best + 1e-9 <= solution.bound + 2e-9

@@ -15,7 +15,6 @@ from parentage import check
 from parentage.kernels.digraph import shut_cycles
 from parentage.optimise import learn_lists
 from parentage.optimise.certificate import whole_unit
-from parentage.optimise.cuts import Sets
 from parentage.optimise.cutting import Cutter, Node, branch, solve_root
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.exact import subset_table
@@ -99,7 +98,7 @@ def test_forced_arcs_shut_only_what_no_network_has(seed: int) -> None:
     problem = random_problem(rng, int(rng.integers(4, 8)))
     left = rng.random(problem.m) < 0.5
     after = left.copy()
-    alive = shut_cycles(*Sets.of(problem), after)
+    alive = shut_cycles(*problem.members, after)
     cost = np.where(left, 0.0, np.inf)
     shut = np.where(after, 0.0, np.inf)
     possible, still = subset_table(problem, cost), subset_table(problem, shut)

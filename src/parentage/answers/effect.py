@@ -17,7 +17,6 @@ the same effect, which is computed once.
 from __future__ import annotations
 
 import math
-import warnings
 from collections import defaultdict
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,7 +29,7 @@ from parentage.errors import InputError, UnprovenWarning, Way, counted, did_you_
 from parentage.network import SMOOTHING
 from parentage.network.network import Network
 from parentage.optimise import limited
-from parentage.optimise.near import MAX_NETWORKS, cut_text, within
+from parentage.optimise.near import cut_text, near_optimal, width_of
 from parentage.scoring.candidates import score_table
 from parentage.scoring.scores import unit_of
 from parentage.scoring.settings import Scoring
@@ -293,15 +292,12 @@ def near_networks(table: Table, scoring: Scoring, factor: float, context: Contex
         raise InputError("must be at least 1", about=Way("within", factor))
     wide = replace(scoring, width=math.log(factor) / unit_of(scoring.log_base))
     lists = score_table(table, wide, context.share(0.5))
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnprovenWarning)  # the effect says whether it is complete
-        return within(
-            lists,
-            factor=factor,
-            max_networks=MAX_NETWORKS,
-            constraints=limited(lists, scoring.max_parents, scoring.constraints),
-            context=context,
-        )
+    return near_optimal(
+        lists,
+        width_of(lists, factor),
+        constraints=limited(lists, scoring.max_parents, scoring.constraints),
+        context=context,
+    )
 
 
 def effect_of(

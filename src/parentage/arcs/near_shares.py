@@ -26,7 +26,6 @@ smaller than the rounding.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -34,9 +33,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.arcs.records import NearSet
-from parentage.errors import DataWarning, UnprovenWarning
 from parentage.optimise import limited
-from parentage.optimise.near import within
+from parentage.optimise.near import near_optimal, width_of
 from parentage.scoring.candidates import score_table
 from parentage.work.context import Context
 
@@ -114,17 +112,14 @@ def near_set(
     baseline: Baseline, factor: float, max_networks: int, context: Context
 ) -> tuple[NearOptimal, NearSet]:
     """Find the near-optimal networks, and say how complete they are."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UnprovenWarning)  # the facts say how complete they are
-        warnings.simplefilter("ignore", DataWarning)
-        near = within(
-            baseline.lists,
-            factor=factor,
-            max_networks=max_networks,
-            constraints=limited(baseline.lists, baseline.scoring.max_parents, baseline.constraints),
-            seed=baseline.optimising.seed,
-            context=context,
-        )
+    near = near_optimal(
+        baseline.lists,
+        width_of(baseline.lists, factor),
+        max_networks,
+        limited(baseline.lists, baseline.scoring.max_parents, baseline.constraints),
+        baseline.optimising.seed,
+        context,
+    )
     return near, near_facts(baseline, near, factor, context.stop)
 
 

@@ -171,7 +171,7 @@ def read_document(source: SourceLike | Mapping[str, Json]) -> Mapping[str, Json]
         document = _parse(_unpack(opened.data, name), name)
     if not isinstance(document, Mapping) or document.get("format") != FORMAT:
         raise InputError(f'{name} is not a certificate: it lacks "format": "{FORMAT}"')
-    if document.get("version") != VERSION or document.get("version") is True:
+    if document.get("version") != VERSION:
         raise InputError(
             f"{name} has version {_shown(document.get('version'))}, and this program knows "
             f"version {VERSION}; use the release that wrote it"

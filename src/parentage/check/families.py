@@ -21,8 +21,6 @@ from parentage.check.document import ProofError
 from parentage.errors import ListsError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from parentage.check.document import Lists, Unit
 
 Ints = npt.NDArray[np.int64]
@@ -154,10 +152,13 @@ class Families:
         """The largest cost of an allowed set."""
         return int(self.cost[self.allowed].max())
 
-    def sets_of(self, variables: Sequence[int]) -> Ints:
-        """Return the sets of some variables, one variable after the other."""
-        spans = [np.arange(self.offsets[v], self.offsets[v + 1]) for v in variables]
-        return np.concatenate(spans) if spans else np.zeros(0, np.int64)
+    def sets(self, v: int) -> Ints:
+        """Return the sets of a variable."""
+        return np.arange(self.offsets[v], self.offsets[v + 1])
+
+    def parents_of(self, i: int) -> Ints:
+        """Return the parents of set ``i``."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
 
     def sums(self, v: int, weight: Ints) -> Ints:
         """Return, for every set of ``v``, the sum of ``weight[n]`` over its parents."""
@@ -266,12 +267,8 @@ def arcs_of(
     for arc in arcs:
         if not isinstance(arc, list | tuple) or len(arc) != 2:
             raise ProofError(f"constraints.{kind}: must be a list of [parent, child]")
-        found.append(
-            (
-                variable_of(arc[0], f"constraints.{kind}", index),
-                variable_of(arc[1], f"constraints.{kind}", index),
-            )
-        )
+        parent, child = (variable_of(name, f"constraints.{kind}", index) for name in arc)
+        found.append((parent, child))
     return found
 
 

@@ -69,8 +69,8 @@ def checked_row(families: Families, cut: StatedCut) -> CheckedCut:
     if cut.k:
         inside = np.zeros(families.n, np.int64)
         inside[list(cut.members)] = 1
-        many = [families.sums(v, inside) >= cut.k for v in cut.members]
-        sets = families.sets_of(cut.members)[np.concatenate(many)]
+        many = [families.sets(v)[families.sums(v, inside) >= cut.k] for v in cut.members]
+        sets = np.concatenate(many)
         sets = sets[families.allowed[sets]]
         return CheckedCut(sets, np.ones(len(sets), np.int64), cut.right, 1)
     return _local_row(families, cut)
@@ -80,14 +80,13 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
     size = len(cut.members)
     bit = np.zeros(families.n, np.int64)
     bit[list(cut.members)] = 1 << np.arange(size)
-    reached = _reach(cut, bit)
+    reached = reached_members(cut)
     worth = closed_values(cut)
     plain = np.zeros((size, 1 << size), np.int64)
     passed = np.zeros((size, 1 << size), np.int64) if cut.through else plain
     sets, weights = [], []
     for j, v in enumerate(cut.members):
-        span = np.arange(families.offsets[v], families.offsets[v + 1])
-        own = families.sums(v, bit)
+        span, own = families.sets(v), families.sums(v, bit)
         seen = own
         for u, mask in reached.items():
             seen = np.where(families.holding(v, u), seen | mask, seen)
@@ -109,8 +108,8 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
                 f"{cut.right} + M = {cut.right + cut.weight}"
             )
         for u, parents in cut.through:
-            span = np.arange(families.offsets[u], families.offsets[u + 1])
-            needed = families.allowed[span].copy()
+            span = families.sets(u)
+            needed = families.allowed[span]
             for parent in parents:
                 needed &= families.holding(u, parent)
             sets.append(span[needed])
@@ -120,9 +119,13 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
     return CheckedCut(np.concatenate(sets), weight, right, int(weight.max(initial=0)))
 
 
-def _reach(cut: StatedCut, bit: Ints) -> dict[int, int]:
-    """Members (as bits) above every variable passed through, on paths through such ones."""
-    reached = {u: sum(int(bit[p]) for p in parents) for u, parents in cut.through}
+def reached_members(cut: StatedCut) -> dict[int, int]:
+    """Return the members (as bits) above every variable passed through, by way of such ones.
+
+    Variables with no member above them are left out.
+    """
+    bit = {v: 1 << j for j, v in enumerate(cut.members)}
+    reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
     changed = True
     while changed:
         changed = False
@@ -353,6 +356,44 @@ class OpenNode(NamedTuple):
     left: Flags
 
 
+def excluded(
+    families: Families,
+    left: Flags,
+    variables: Ints,
+    goal: int,
+    cuts: list[tuple[CheckedCut, int]],
+    scale: int,
+) -> Ints | None:
+    """Return the sets left that no choice for some variables has whose cost is below a goal.
+
+    Shown by cuts with multipliers, in units of one over ``scale``. None if there is no such choice
+    at all: the bound of the cuts reaches the goal.
+
+    Raises
+    ------
+    ProofError
+        Numbers that do not fit.
+    """
+    largest = scale * families.largest_cost + sum(row.largest * times for row, times in cuts)
+    if largest >= LARGEST:
+        raise ProofError("its numbers do not fit into 62 bits")
+    reduced, right = families.cost * scale, 0
+    for row, times in cuts:
+        right += row.right * times
+        reduced[row.sets] += row.weight * times
+    reduced[~left] = LARGEST
+    least = np.minimum.reduceat(reduced, families.offsets[:-1])
+    room = scale * (goal - 1) - (sum(least[variables].tolist()) - right)
+    if room < 0:
+        return None
+    if room >= LARGEST:
+        return np.zeros(0, np.int64)
+    rise = reduced - np.repeat(least, np.diff(families.offsets))
+    inside = np.zeros(families.n, np.bool_)
+    inside[variables] = True
+    return np.flatnonzero(left & (rise > room) & inside[families.child])
+
+
 @dataclass
 class Proof:
     """A proof in progress: rows of the cuts checked so far, and what was counted."""
@@ -410,31 +451,18 @@ class Proof:
         return not bool(some[state.variables].all())
 
     def _round(self, state: OpenNode, step: Round, where: str) -> bool:
-        """Compute the bound of a round, remove what it excludes; True when it closes the node."""
-        families, scale = self.families, self.document.denominator
+        """Remove what a round of cuts excludes; True when it closes the node."""
         self.counts["rounds"] += 1
         cuts = [(self._row(i, where), times) for i, times in zip(*step, strict=True)]
-        largest = scale * families.largest_cost + sum(row.largest * times for row, times in cuts)
-        if largest >= LARGEST:
-            raise ProofError(f"{where} (round): its numbers do not fit into 62 bits")
-        reduced = families.cost * scale
-        right = 0
-        for row, times in cuts:
-            right += row.right * times
-            reduced[row.sets] += row.weight * times
-        reduced[~state.left] = LARGEST
-        least = np.minimum.reduceat(reduced, families.offsets[:-1])
-        bound = sum(least[state.variables].tolist()) - right
-        room = scale * (state.goal - 1) - bound
-        if room < 0:
+        try:
+            scale = self.document.denominator
+            out = excluded(self.families, state.left, state.variables, state.goal, cuts, scale)
+        except ProofError as refusal:
+            raise ProofError(f"{where} (round): {refusal}") from None
+        if out is None:
             return True
-        if room < LARGEST:
-            rise = reduced - np.repeat(least, np.diff(families.offsets))
-            inside = np.zeros(families.n, np.bool_)
-            inside[state.variables] = True
-            out = state.left & (rise > room) & inside[families.child]
-            self.counts["removed"] += int(out.sum())
-            state.left[out] = False
+        self.counts["removed"] += len(out)
+        state.left[out] = False
         return False
 
     def _row(self, index: int, where: str) -> CheckedCut:
@@ -475,9 +503,7 @@ class Proof:
             raise ProofError(
                 f"node {state.node} (branch): the arc is not between variables of this node"
             )
-        families = self.families
-        span = slice(int(families.offsets[v]), int(families.offsets[v + 1]))
-        has = families.holding(v, u)
+        span, has = self.families.sets(v), self.families.holding(v, u)
         without, with_ = state.left.copy(), state.left.copy()
         without[span] &= ~has
         with_[span] &= has
@@ -513,9 +539,9 @@ class Proof:
         bit[state.variables[:62]] = 1 << np.arange(min(n, 62))
         masks, costs = [], []
         for v in state.variables.tolist():
-            span = slice(int(self.families.offsets[v]), int(self.families.offsets[v + 1]))
+            span = self.families.sets(v)
             masks.append(self.families.sums(v, bit)[state.left[span]])
-            costs.append(self.families.cost[span][state.left[span]])
+            costs.append(self.families.cost[span[state.left[span]]])
         try:
             return least_cost(masks, costs, self.memory)
         except ProofError as refusal:
@@ -531,7 +557,7 @@ class Proof:
 def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
     """Return what each parent costs each variable when every set left keeps at most one.
 
-    The result is ``int64[k + 1, k + 1]`` for ``k`` variables, numbered from 1 (:mod:`.forest`).
+    The result is ``int64[k + 1, k + 1]`` for ``k`` variables, numbered from 1.
     Dropping parents only allows more choices, so no choice costs less. A set with several parents
     keeps the one whose own set costs least: a set dominated by a single parent or by none changes
     nothing.
@@ -541,14 +567,14 @@ def forest_costs(families: Families, variables: Ints, left: Flags) -> Ints:
     inside = (place > 0).astype(np.int64)
     into = np.full((len(variables) + 1,) * 2, NEVER, np.int64)
     for v in variables.tolist():
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = families.sets(v)
         several = families.sums(v, inside) > 1
         kept, from_ = left[own], into[:, place[v]]
         single = kept & ~several
         np.minimum.at(from_, families.sums(v, place)[single], families.cost[own[single]])
         alone = from_.copy()
         for i in own[kept & several]:
-            above = place[families.parents[families.starts[i] : families.starts[i + 1]]]
+            above = place[families.parents_of(i)]
             above = above[above > 0]
             keeps = above[alone[above].argmin()]
             from_[keeps] = min(from_[keeps], families.cost[i])
@@ -594,7 +620,7 @@ def drop_dominated(families: Families, state: OpenNode) -> None:
     place = np.full(families.n, -1, np.int64)
     place[state.variables] = np.arange(len(state.variables))
     for v in state.variables.tolist():
-        span = np.arange(families.offsets[v], families.offsets[v + 1])
+        span = families.sets(v)
         span = span[state.left[span]]
         if len(span) < 2:
             continue
@@ -611,6 +637,6 @@ def _packed(families: Families, span: Ints, place: Ints, n: int) -> Octets:
     """The parents inside of some sets, eight to a byte."""
     flags = np.zeros((len(span), n), np.bool_)
     for row, i in enumerate(span.tolist()):
-        at = place[families.parents[families.starts[i] : families.starts[i + 1]]]
+        at = place[families.parents_of(i)]
         flags[row, at[at >= 0]] = True
     return np.packbits(flags, axis=1)

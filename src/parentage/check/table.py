@@ -517,26 +517,22 @@ def allowed_by(
     n, index = len(names), {name: v for v, name in enumerate(names)}
     constraints, limit = settings["constraints"], settings["max_parents"]
     check_kinds(constraints)
-    default, certain = _share(settings["prior"].get("default")), set[tuple[int, int, Fraction]]()
     required, barred = [set[int]() for _ in names], np.zeros((n, n), np.bool_)
-    odds = [[_log_odds(default)] * n for _ in names]
+    odds = [[_log_odds(_share(settings["prior"].get("default")))] * n for _ in names]
     for entry in settings["prior"].get("arcs", ()):
         if not isinstance(entry, list | tuple) or len(entry) != 3:
             raise InputError("settings.prior in this certificate is not a possible value")
         parent, child = (variable_of(name, "settings.prior", index) for name in entry[:2])
         share = _share(entry[2])
-        if share in (0, 1):
-            certain.add((parent, child, share))
         odds[child][parent] = _log_odds(share)
-    for parent, child in arcs_of(constraints, "required", index):
-        certain.add((parent, child, Fraction(1)))
-    for parent, child in arcs_of(constraints, "forbidden", index):
-        certain.add((parent, child, Fraction(0)))
-    for parent, child, share in certain:
-        if share:
+        if share == 1:
             required[child].add(parent)
-        else:
+        elif share == 0:
             barred[child, parent] = True
+    for parent, child in arcs_of(constraints, "required", index):
+        required[child].add(parent)
+    for parent, child in arcs_of(constraints, "forbidden", index):
+        barred[child, parent] = True
     tier = tiers_of(constraints, index)
     barred |= (tier[None, :] > tier[:, None]) & (tier[:, None] >= 0)
     given = limit if isinstance(limit, Mapping) else dict.fromkeys(names, limit)

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -334,22 +335,11 @@ def _check_network(
         if not families.allowed[i]:
             raise ProofError(f"claim.sets[{v}]: set {i} breaks the constraints")
     parents = tuple(tuple(lists.parents_of(i).tolist()) for i in chosen)
-    waiting = [len(above) for above in parents]
-    below: list[list[int]] = [[] for _ in parents]
-    for v, above in enumerate(parents):
-        for u in above:
-            below[u].append(v)
-    ready = [v for v, count in enumerate(waiting) if count == 0]
-    placed = 0
-    while ready:
-        placed += 1
-        for v in below[ready.pop()]:
-            waiting[v] -= 1
-            if waiting[v] == 0:
-                ready.append(v)
-    if placed < len(parents):
-        names = [lists.names[v] for v, count in enumerate(waiting) if count]
-        raise ProofError(f"claim.sets: the network has a cycle among {', '.join(names[:5])}")
+    try:
+        TopologicalSorter(dict(enumerate(parents))).prepare()
+    except CycleError as error:
+        names = [lists.names[v] for v in sorted(set(error.args[1]))]
+        raise ProofError(f"claim.sets: the network has a cycle among {_some(names)}") from None
     return parents
 
 

@@ -389,7 +389,7 @@ def solution_json(solution: Solution, work: Material, seconds: float) -> dict[st
     """Return what ``learn --json`` prints."""
     from parentage.work.memory import peak_memory
 
-    facts, recipe = solution.facts(), recipe_of(work)
+    facts, recipe = solution.finding.to_dict(), recipe_of(work)
     return {
         **{key: facts.pop(key) for key in ("score", "bound", "gap", "optimal")},
         "max_parents": facts["scope"]["max_parents"],
@@ -485,12 +485,14 @@ def proof_text(solution: Solution) -> str:
 def show_near(work: Material, goal: Goal, factor: float, context: Context, as_json: bool) -> None:
     """Print all networks within the factor, by equivalence class."""
     from parentage.optimise import limited
-    from parentage.optimise.near import widening
+    from parentage.optimise.near import near_optimal, warn_if_incomplete, width_of
 
     scoring = work.found.scoring
-    *_, near = widening(
+    width = width_of(work.lists, factor)
+    warn_if_incomplete(work.lists, width)
+    near = near_optimal(
         work.lists,
-        factor=factor,
+        width,
         constraints=limited(work.lists, scoring.max_parents, scoring.constraints),
         seed=work.asked.optimising.seed,
         context=context,

@@ -43,7 +43,7 @@ class Effort:
     fixed
         Sets removed because their reduced cost shows that they are in no better network.
     cuts
-        Cuts added, by family (:data:`parentage.optimise.cuts.FAMILIES`).
+        Cuts added, by family (:data:`parentage.optimise.cuts.Family`).
     """
 
     subsets: int = 0

@@ -184,7 +184,7 @@ def single_parents(lists: CandidateLists, chosen: Flags) -> CandidateLists:
     """Return some of the sets, each of at most one parent, as lists of their own."""
     sets = np.flatnonzero(chosen)
     sizes = np.diff(lists.starts)[sets]
-    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))[sets]
+    child = lists.children[sets]
     starts = np.concatenate([[0], np.cumsum(sizes)])
     parents = lists.parents[lists.starts[sets][sizes == 1]]
     return CandidateLists.from_arrays(lists.names, child, starts, parents, lists.scores[sets])
@@ -217,9 +217,8 @@ def beyond_scores(lists: CandidateLists, constraints: Constraints) -> Floats:
 
 def best_listed(lists: CandidateLists, allowed: Flags) -> Floats:
     """``[variable]``: the highest score of its allowed sets."""
-    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
     listed = np.full(lists.n_variables, -np.inf)
-    np.maximum.at(listed, child[allowed], lists.scores[allowed])
+    np.maximum.at(listed, lists.children[allowed], lists.scores[allowed])
     return listed
 
 
@@ -239,12 +238,11 @@ def relaxed_lists(
         for name in lists.names
     ]
     added = np.flatnonzero(np.isfinite(beyond))
-    children = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
     sizes = [len(required[v]) for v in added]
     members = np.array([p for v in added for p in required[v]], np.int32)
     return CandidateLists.from_arrays(
         lists.names,
-        np.concatenate([children, added]),
+        np.concatenate([lists.children, added]),
         np.concatenate([lists.starts, lists.starts[-1] + np.cumsum(sizes, dtype=np.int64)]),
         np.concatenate([lists.parents, members]),
         np.concatenate([lists.scores, beyond[added]]),

@@ -22,7 +22,7 @@ import numpy as np
 from parentage.check.document import FORMAT, VERSION, sealed
 from parentage.check.nodes import MOST_VARIABLES
 from parentage.files.atomic import replacing
-from parentage.optimise.cuts import Sets, written_cut
+from parentage.optimise.cuts import written_cut
 from parentage.optimise.problem import allowed_sets
 from parentage.scoring.account import Account
 from parentage.vipr import is_vipr, write_vipr
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from parentage.optimise.cuts import Cut
     from parentage.optimise.cutting import Node, Step
     from parentage.optimise.run import Part, Run
-    from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.vipr import Size
 
@@ -59,21 +58,19 @@ class Certificate:
     Parameters
     ----------
     lists
-        The lists it is about.
+        The lists it is about. Their account may say more than that of the run's lists: how missing
+        values were completed is known only after the last run.
     run
         The finished run.
-    constraints
-        What networks had to satisfy beyond the lists.
     """
 
     lists: CandidateLists
     run: Run
-    constraints: Constraints | None = None
 
     @cached_property
     def document(self) -> dict[str, Any]:
         """The document, as JSON will have it."""
-        return _Writer(self).document()
+        return _Writer(self.lists, self.run).document()
 
     def __getstate__(self) -> dict[str, Any]:
         """Take the finished document along when it is pickled, not the run behind it."""
@@ -100,11 +97,11 @@ class Certificate:
             draft.write_bytes(data)
 
 
-def certificate_of(run: Run, constraints: Constraints | None) -> Certificate | None:
+def certificate_of(run: Run) -> Certificate | None:
     """Return the certificate of a run, None if it is not proven or an engine keeps no proof."""
     if not run.proven() or not all(_provable(part) for part in run.parts):
         return None
-    return Certificate(run.lists, run, constraints)
+    return Certificate(run.lists, run)
 
 
 def _provable(part: Part) -> bool:
@@ -128,9 +125,8 @@ def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
 class _Writer:
     """Chooses the grids of a certificate, turns parts into nodes and collects their cuts."""
 
-    def __init__(self, certificate: Certificate) -> None:
-        self.lists, self.run = certificate.lists, certificate.run
-        self.constraints = certificate.constraints
+    def __init__(self, lists: CandidateLists, run: Run) -> None:
+        self.lists, self.run, self.constraints = lists, run, run.constraints
         self.chosen = self.run.chosen()
         self.unit, self.factor, whole = whole_unit(self.lists.scores)
         allowed = np.ones(self.lists.n_sets, np.bool_)
@@ -141,15 +137,14 @@ class _Writer:
         self.whole = whole
         largest = int(whole.max(initial=0)) - int(whole.min(initial=0))
         self.denominator = self._denominator(max(1, largest))
-        self._nodes: list[dict[str, Any]] = []
+        self._nodes: list[dict[str, Any]] = [{}]  # the first one splits the run into its parts
         self._cuts: list[list[Any]] = []
         self._numbers: dict[Cut, int] = {}
-        self._sets: dict[Part, Sets] = {}
 
     def document(self) -> dict[str, Any]:
         """Write the whole document."""
         tolerance = sum(self._tolerance(part) for part in self.run.parts)
-        nodes = self._write(self.run.parts)
+        self._split(self._nodes[0], self.run.parts)
         lists = self.lists
         return sealed(
             {
@@ -170,7 +165,7 @@ class _Writer:
                 "unit": self.unit,
                 "denominator": self.denominator,
                 "cuts": self._cuts,
-                "nodes": nodes,
+                "nodes": self._nodes,
                 **self._families(),
             }
         )
@@ -222,26 +217,11 @@ class _Writer:
         variables = part.problem.variables
         return int((self.best[variables] - self.whole[chosen[variables]]).sum())
 
-    def _times(self, y: Floats) -> list[int]:
-        found: list[int] = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
-        return found
-
-    def _goal(self, part: Part) -> int:
-        return self._cost(part) - self._tolerance(part)
-
-    def _write(self, parts: list[Part]) -> list[dict[str, Any]]:
-        """Return the nodes of a run; the first one splits it into its parts."""
-        self._nodes = [{}]
-        self._split(self._nodes[0], parts)
-        return self._nodes
-
     def _number(self, cut: Cut, part: Part) -> int:
         """Return the number of a cut, which is written when it is met first."""
         if cut not in self._numbers:
             self._numbers[cut] = len(self._cuts)
-            if part not in self._sets:
-                self._sets[part] = Sets.of(part.problem)
-            self._cuts.append(written_cut(cut, part.problem.variables, self._sets[part]))
+            self._cuts.append(written_cut(cut, part.problem.variables, part.problem.members))
         return self._numbers[cut]
 
     def _split(self, node: dict[str, Any], parts: list[Part]) -> None:
@@ -252,7 +232,8 @@ class _Writer:
                 number = len(self._nodes)
                 self._nodes.append({})
                 variables = part.problem.variables.tolist()
-                node["split"].append([variables, self._goal(part), number])
+                goal = self._cost(part) - self._tolerance(part)
+                node["split"].append([variables, goal, number])
                 self._part(self._nodes[number], part)
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
@@ -297,7 +278,7 @@ class _Writer:
         if step is None:
             return ["ancestors"]
         cuts, y = step
-        times = self._times(y)
+        times = np.rint(y * (self.factor * self.denominator)).astype(np.int64).tolist()
         used = [i for i, value in enumerate(times) if value]
         return ["round", [self._number(cuts[i], part) for i in used], [times[i] for i in used]]
 

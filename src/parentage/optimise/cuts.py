@@ -27,7 +27,7 @@ side is at most b + weight, hence the cut
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -36,10 +36,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.arrays import Flags, Floats, Ints
-    from parentage.optimise.problem import Problem
+    from parentage.optimise.problem import Sets
 
 Table = npt.NDArray[np.int64]
-FAMILIES = ("cluster", "cycle", "packing", "k-cluster", "local", "shrunken")
+Family = Literal["cluster", "cycle", "packing", "k-cluster", "local", "shrunken"]
+"""Kinds of cuts, by how they are found."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +50,7 @@ class Cut:
     Parameters
     ----------
     family
-        One of :data:`FAMILIES`.
+        How it was found.
     members
         The variables S, rising.
     side
@@ -64,7 +65,7 @@ class Cut:
         What each of their sets with those parents weighs.
     """
 
-    family: str
+    family: Family
     members: tuple[int, ...]
     side: int
     k: int = 0
@@ -86,20 +87,7 @@ class CutRow(NamedTuple):
     side: float
 
 
-class Sets(NamedTuple):
-    """The sets of a problem, as the kernels take them."""
-
-    offsets: Ints
-    starts: Ints
-    parents: Ints
-
-    @classmethod
-    def of(cls, problem: Problem) -> Sets:
-        """Take them from a problem."""
-        return cls(problem.offsets, *problem.members)
-
-
-def counting_cut(members: Iterable[int], k: int, family: str | None = None) -> Cut:
+def counting_cut(members: Iterable[int], k: int, family: Family | None = None) -> Cut:
     """Make a counting cut; 1 <= k < number of members."""
     inside = tuple(sorted(int(v) for v in members))
     if family is None:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from parentage.optimise.cuts import Sets, cut_row
+from parentage.optimise.cuts import cut_row
 from parentage.optimise.programme import CutLP, bound_of
 from parentage.optimise.separation import (
     DECIDED,
@@ -40,13 +40,14 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Flags, Floats, Ints
     from parentage.optimise.cuts import Cut
+    from parentage.optimise.problem import Sets
     from parentage.optimise.run import Part
     from parentage.optimise.tuning import Patience, Tuning
 
     Step = tuple[list[Cut], Floats] | None
     Arc = tuple[int, int]
 
-PHASE, BRANCHING = "root LP", "branch-and-cut"
+ROOT, BRANCHING = "root LP", "branch-and-cut"
 
 
 NodeState = Literal["closed", "open", "stopped"]
@@ -132,13 +133,14 @@ class Cutter:
 
     def __init__(self, part: Part, pool: Executor | None = None, work: float = np.inf) -> None:
         self.part = part
+        self.engine = ROOT
         self.tuning = tuning = part.run.tuning
         self.lp = CutLP(part.problem, tuning)
-        self.local = LocalCuts(tuning, part.run.seed, pool)
+        self.local = LocalCuts(tuning, part.run.settings.seed, pool)
         self.large = part.problem.n > tuning.large
         self.through: LocalCuts | None = None
         if self.large and tuning.sizes:
-            self.through = LocalCuts(tuning, part.run.seed + 1, pool)
+            self.through = LocalCuts(tuning, part.run.settings.seed + 1, pool)
             self.listed = listed_sets(part)
         self.last_arm = len(tuning.sizes) + (self.through is not None)
         self.bandit = CutBandit(self.last_arm + 1, tuning)
@@ -168,7 +170,7 @@ class Cutter:
         """Return the root, before any cutting."""
         return Node(np.ones(self.part.problem.m, np.bool_), self.part.bound)
 
-    def work(self, node: Node, phase: str = PHASE) -> NodeState:
+    def work(self, node: Node) -> NodeState:
         """Cut at a node until it is closed, cutting stalls or the run stops."""
         if node.depth > 0 and not self.follow_up(node):
             return "closed"
@@ -176,18 +178,18 @@ class Cutter:
         gaps: list[float] = []
         patience = self.patience if node.depth == 0 else self.tuning.node_patience
         while True:
-            if not self.lp.solve(self.part, phase, self.exhausted):
+            if not self.lp.solve(self.part, self.engine, self.exhausted):
                 if self.lp.infeasible() and self.shown_empty(node):
                     return "closed"
-                if self.tighten(node, phase):
+                if self.tighten(node):
                     return "closed"
                 return "stopped" if self.part.stopped() else "open"
             self.rounds += 1
-            if self.tighten(node, phase):
+            if self.tighten(node):
                 return "closed"
-            if self.offer_solution(phase) and self.tighten(node, phase):
+            if self.offer_solution() and self.tighten(node):
                 return "closed"
-            self.part.tick(phase)
+            self.part.tick(self.engine)
             gaps.append(self.part.cost - node.bound)
             self.learn(gaps)
             if stalled(gaps, patience) or self.exhausted():
@@ -201,27 +203,27 @@ class Cutter:
             self.lp.compact()
             self.lp.add(found)
 
-    def offer_solution(self, phase: str) -> bool:
+    def offer_solution(self) -> bool:
         """Offer the LP solution if it is a network; return whether the incumbent improved."""
         whole = self.whole_solution()
         if whole is None or cycles(self.lp.sets, whole):
             return False
-        return self.part.offer(whole, phase, phase)
+        return self.part.offer(whole, self.engine)
 
     def whole_solution(self) -> Ints | None:
         """Return the sets of the LP solution, one per child; None if it is fractional."""
         whole = np.flatnonzero(self.lp.x > DECIDED)
         return whole if len(whole) == self.part.problem.n else None
 
-    def settle(self, node: Node, phase: str) -> None:
+    def settle(self, node: Node) -> None:
         """Close a node with one choice of arcs left: a cycle, or a network, which is offered."""
         if self.follow_up(node):
             spans = self.part.problem.spans()
             first = [a + int(node.left[a:b].argmax()) for a, b in spans]
-            self.part.offer(np.array(first, np.int64), phase, phase)
+            self.part.offer(np.array(first, np.int64), self.engine)
             none = np.zeros(0)
             found = bound_of(self.part.problem, [], none, ~node.left)
-            self.absorb(node, ([], none), *found, phase)
+            self.absorb(node, ([], none), *found)
 
     def separate(self, support: UsedSets, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
@@ -244,7 +246,7 @@ class Cutter:
         if node.depth > 0 or self.exact_left == 0:
             return []
         self.exact_left -= 1
-        cut = exact_cluster(support, self.tuning, self.part.seconds_left)
+        cut = exact_cluster(support, self.tuning, self.part.run.stop.seconds_left)
         return [] if cut is None else [cut]
 
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
@@ -292,17 +294,17 @@ class Cutter:
             self.bandit.wait()
         self.work_before = work
 
-    def tighten(self, node: Node, phase: str) -> bool:
+    def tighten(self, node: Node) -> bool:
         """Raise the bound of a node and remove what cannot improve; whether it is closed."""
-        bound, rise = self.lp.lagrangian(self.lp.y)
+        bound, rise = self.lp.lagrangian()
         before = int(node.left.sum())
-        if self.absorb(node, self.step(), bound, rise, phase):
+        if self.absorb(node, self.step(), bound, rise):
             return True
         if int(node.left.sum()) < before:
             self.lp.leave_open(node.left)
         return False
 
-    def absorb(self, node: Node, step: Step, bound: float, rise: Floats, phase: str) -> bool:
+    def absorb(self, node: Node, step: Step, bound: float, rise: Floats) -> bool:
         """Take in what a round shows: its bound, and what it removes; whether it closes the node.
 
         ``rise`` is by how much the bound rises, per set, if that set is taken.
@@ -310,11 +312,11 @@ class Cutter:
         if bound > node.bound or node.best is None:
             node.bound, node.best = max(node.bound, bound), step
         if node.depth == 0 and bound < np.inf:
-            self.part.raise_bound(min(bound, self.part.cost), phase)
+            self.part.raise_bound(min(bound, self.part.cost), self.engine)
         if bound > self.goal:
             node.steps.append(step)
             if node.depth == 0:
-                self.part.prove(phase, phase)
+                self.part.prove(self.engine)
             return True
         hopeless = bound + rise > self.goal
         if node.depth == 0:
@@ -350,7 +352,7 @@ class Cutter:
         for scale in (1.0, 2.0**7, 2.0**14, 2.0**20):
             for sign in (1.0, -1.0):
                 self.lp.y = np.maximum(0.0, sign * scale * ray)
-                if self.lp.lagrangian(self.lp.y)[0] > self.goal:
+                if self.lp.lagrangian()[0] > self.goal:
                     node.steps.append(self.step())
                     return True
         return False
@@ -365,8 +367,8 @@ def root_lagrangian(part: Part) -> tuple[float, Floats] | None:
     if root is None or root.best is None:
         return None
     cuts, y = root.best
-    sets, none = Sets.of(part.problem), np.zeros(part.problem.m, np.bool_)
-    return bound_of(part.problem, [cut_row(sets, cut, none) for cut in cuts], y, none)
+    problem, none = part.problem, np.zeros(part.problem.m, np.bool_)
+    return bound_of(problem, [cut_row(problem.members, cut, none) for cut in cuts], y, none)
 
 
 def solve_root(
@@ -389,6 +391,7 @@ def branch(cutter: Cutter, root: Node) -> None:
     """Branch below a root that was cut, until its part is proven, the run or the work ends."""
     part, heap, pushed = cutter.part, list[tuple[float, int, Node]](), count()
     node, state = root, "open"
+    cutter.engine = BRANCHING
     while True:
         waiting = [] if state == "closed" else [node]
         if state == "open" and not cutter.exhausted():
@@ -406,9 +409,9 @@ def branch(cutter: Cutter, root: Node) -> None:
         if not heap:
             break
         node = heapq.heappop(heap)[2]
-        state = cutter.work(node, BRANCHING)
+        state = cutter.work(node)
         cutter.nodes += 1
-    part.prove(BRANCHING, BRANCHING)
+    part.prove(BRANCHING)
 
 
 def split_node(cutter: Cutter, node: Node) -> list[Node]:
@@ -416,7 +419,7 @@ def split_node(cutter: Cutter, node: Node) -> list[Node]:
     sets = cutter.lp.sets
     arc = fractional_arc(sets, cutter.lp.x) or any_arc(sets, node.left)
     if arc is None:
-        cutter.settle(node, BRANCHING)
+        cutter.settle(node)
         return []
     without, with_ = (
         Node(left, node.bound, node.depth + 1) for left in sides_of(sets, arc, node.left)
@@ -453,8 +456,8 @@ def any_arc(sets: Sets, left: Flags) -> Arc | None:
     """Return an arc that some set left of a child has and another has not, if any is so."""
     for v in range(len(sets.offsets) - 1):
         open_sets = [i for i in range(*sets.offsets[v : v + 2]) if left[i]]
-        held = [set(sets.parents[sets.starts[i] : sets.starts[i + 1]]) for i in open_sets]
+        held = [set(sets.parents_of(i).tolist()) for i in open_sets]
         apart = set.union(*held) - set.intersection(*held)
         if apart:
-            return int(min(apart)), v
+            return min(apart), v
     return None

@@ -19,8 +19,7 @@ from parentage.network.network import listed_gains
 from parentage.network.record import Effort, SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
-from parentage.optimise.cutting import PHASE as ROOT
-from parentage.optimise.cutting import branch, solve_root
+from parentage.optimise.cutting import ROOT, branch, solve_root
 from parentage.optimise.exact import (
     check_memory,
     fits,
@@ -107,7 +106,7 @@ def solve_parts(run: Run) -> None:
         if not part.proof.fewest_arcs:
             moment -= solve_in_time(part, moment)
     if engine == "orders":
-        limited = run.seconds_left < math.inf
+        limited = run.stop.seconds_left < math.inf
         search_orders(rest, patience=None if limited else 2 * run.tuning.stale)
         return
     for part in rest:
@@ -163,7 +162,7 @@ def finish(part: Part, pool: Executor | None = None) -> None:
         idle = part.proven or cutter.exhausted() or part.stopped()
         if n > tuning.large and not idle:
             search_orders([part], patience=max(1, tuning.warm_rounds))
-            cutter.tighten(root, ROOT)
+            cutter.tighten(root)
         if not (part.proven or part.stopped() or cutter.exhausted()):
             split_or_branch(part, cutter, root, pool)
         count(part, cutter)
@@ -239,7 +238,7 @@ def conclude(run: Run) -> Solution:
         record=record_of(run),
         trace=(*steps, (seconds, score, bound)),
         seconds=seconds,
-        certificate=certificate_of(run, run.constraints),
+        certificate=certificate_of(run),
     )
 
 

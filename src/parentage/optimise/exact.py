@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.errors import Way
-from parentage.optimise.cuts import Sets
 from parentage.work.memory import available_memory, require_memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.arrays import Flags, Floats, Ints
+    from parentage.arrays import Floats, Ints
     from parentage.optimise.problem import Problem
     from parentage.optimise.run import Part
 
@@ -214,51 +213,28 @@ def exact_rises(problem: Problem) -> tuple[float, Floats]:
 
 def is_forest(problem: Problem) -> bool:
     """Whether every set has at most one parent."""
-    sets = Sets.of(problem)
-    return bool((np.diff(sets.starts) <= 1).all())
+    return bool((np.diff(problem.members.starts) <= 1).all())
 
 
 def solve_forest(part: Part) -> None:
     """Solve a part whose sets have at most one parent."""
     price, quantum = whole_prices(part.problem, part.cost)
     choice = best_forest(part.problem, price.astype(np.int64))
-    if choice is None:
-        raise AssertionError("a part without a forest reached the search")
     part.solved(choice, FOREST, fewest_arcs=part.problem.n * quantum <= part.run.rounding)
 
 
-def best_forest(problem: Problem, price: Ints) -> Ints | None:
-    """Return the sets of the cheapest forest; None if the sets of one parent have none."""
+def best_forest(problem: Problem, price: Ints) -> Ints:
+    """Return the sets of the cheapest forest; there is one, since every part has a network."""
     from parentage.kernels.digraph import NONE, cheapest_forest
 
-    n, sets = problem.n, Sets.of(problem)
-    sizes = np.diff(sets.starts)
-    small = np.flatnonzero(sizes <= 1)[::-1]
+    n, (_, starts, parents) = problem.n, problem.members
     tail = np.full(problem.m, n)
-    tail[sizes == 1] = sets.parents[sets.starts[:-1][sizes == 1]]
-    child = problem.child
+    tail[np.diff(starts) == 1] = parents
+    child, backwards = problem.child, np.arange(problem.m)[::-1]  # so that the first set stays
     into = np.full((n, n + 1), int(NONE))
     which = np.full((n, n + 1), -1, np.int32)
-    which[child[small], tail[small]] = small
-    into[child[small], tail[small]] = price[small]
-    if not all_reachable(which >= 0):
-        return None
+    which[child[backwards], tail[backwards]] = backwards
+    into[child[backwards], tail[backwards]] = price[backwards]
     parent = np.empty(n, np.int64)
     cheapest_forest(into, parent)
     return which[np.arange(n), parent].astype(np.int64)
-
-
-def all_reachable(arcs: Flags) -> bool:
-    """Whether all heads, the rows, can be reached from the last tail, the root.
-
-    >>> all_reachable(np.array([[False, False, True], [True, False, False]]))
-    True
-    >>> all_reachable(np.array([[False, True, False], [True, False, False]]))
-    False
-    """
-    waiting, reached = [arcs.shape[1] - 1], np.zeros(len(arcs), np.bool_)
-    while waiting:
-        new = np.flatnonzero(arcs[:, waiting.pop()] & ~reached)
-        reached[new] = True
-        waiting.extend(new.tolist())
-    return bool(reached.all())

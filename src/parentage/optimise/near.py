@@ -28,16 +28,16 @@ network of interest. For few variables the least cost of a network with each set
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
-from parentage.network.network import equivalence_classes
-from parentage.optimise.cutting import PHASE, Cutter, stalled
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, counted, warn
+from parentage.network.network import Network, equivalence_classes
+from parentage.optimise.cutting import ROOT, Cutter, stalled
 from parentage.optimise.exact import exact_rises, subset_table
 from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
@@ -46,12 +46,11 @@ from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Account, Unknown, about_directions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from parentage.arrays import Flags, Floats, Ints
-    from parentage.network.network import EquivalenceClass, Network
+    from parentage.network.network import EquivalenceClass
     from parentage.optimise.solution import Solution
-    from parentage.scoring.account import Origin
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from parentage.work.context import Context
@@ -98,7 +97,8 @@ class NearOptimal:
         Every network of the lists at most this much below the best is there: ``width``, unless a
         limit ended the search; −1 when not even the best score is proved.
     stopped
-        What ended it: ``"networks"``, ``"time"``, ``"interrupt"``; None when nothing did.
+        What ended it: ``"networks"``, ``"time"``, ``"memory"``, ``"interrupt"``; None when nothing
+        did.
     unit
         Nats per unit of the scores.
     reaching
@@ -133,14 +133,10 @@ class NearOptimal:
     @cached_property
     def networks(self) -> tuple[Network, ...]:
         """The networks themselves."""
-        from parentage.network.network import Network
-
         return tuple(Network(self.names, parents) for parents in self.parents)
 
     def class_graph(self, number: int) -> EquivalenceClass:
         """Return what the members of a class have in common, as a graph (CPDAG)."""
-        from parentage.network.network import Network
-
         return Network(self.names, self.parents[self.classes[number][0]]).equivalence_class()
 
     def difference(self, number: int) -> dict[str, list[str]]:
@@ -168,7 +164,7 @@ class NearOptimal:
         """Every arc of any network with its shares, the heaviest first."""
         weights = np.exp((np.array(self.scores) - self.score) * self.unit)
         weights /= weights.sum()
-        weight: Counter[tuple[int, int]] = Counter()
+        weight: defaultdict[tuple[int, int], float] = defaultdict(float)
         count: Counter[tuple[int, int]] = Counter()
         for members in self.classes:
             seen: set[tuple[int, int]] = set()
@@ -177,7 +173,7 @@ class NearOptimal:
                 seen.update(arcs)
                 own = float(weights[i])
                 for arc in arcs:
-                    weight[arc] += own  # type: ignore[assignment]  # a Counter of floats
+                    weight[arc] += own
             count.update(seen)
         shares = [
             Share(self.names[p], self.names[c], count[p, c] / len(self.classes), weight[p, c])
@@ -244,70 +240,46 @@ def within(
     >>> near.difference(1)["removed"], near.arc_shares[0].classes
     (['a — b'], 0.5)
     """
-    *_, found = widening(
-        lists,
-        factor=factor,
-        width=width,
-        max_networks=max_networks,
-        constraints=constraints,
-        seed=seed,
-        context=context,
-    )
+    wanted = width_of(lists, factor, width)
+    warn_if_incomplete(lists, wanted)
+    found = near_optimal(lists, wanted, max_networks, constraints, seed, context)
     if found.complete_to < found.width:
         warn(UnprovenWarning(cut_text(found)))
     return found
 
 
-def widening(
+def near_optimal(
     lists: CandidateLists,
-    *,
-    factor: float | None = None,
-    width: float | None = None,
+    width: float,
     max_networks: int = MAX_NETWORKS,
     constraints: Constraints | None = None,
     seed: int = 0,
     context: Context | None = None,
-) -> Iterator[NearOptimal]:
-    """Yield all networks within growing widths, the last time all that :func:`within` returns.
+) -> NearOptimal:
+    """Return what :func:`within` returns, without warnings if networks may be missing.
 
-    The arguments are those of :func:`within`. That a limit ended the search is left to the caller
-    to say (:func:`cut_text`).
-
-    Examples
-    --------
-    >>> from parentage.scoring.lists import CandidateLists
-    >>> lists = CandidateLists.from_families({"a": [(-2.0, ["b"]), (-2.5, [])], "b": [(-1.0, [])]})
-    >>> import warnings
-    >>> with warnings.catch_warnings(action="ignore"):  # nothing is known of these lists
-    ...     found = list(widening(lists, width=0.8))
-    >>> [(len(near), near.complete_to) for near in found]
-    [(1, 0.1), (1, 0.2), (1, 0.4), (2, 0.8)]
+    For callers that say so in their own way (:func:`warn_if_incomplete`, :func:`cut_text`).
     """
     from parentage.optimise.engines import solve
 
-    width = _distance(lists, factor, width)
-    _warn_if_incomplete(lists, width)
     if max_networks < 1:
         raise InputError(f"max_networks must be at least 1, not {max_networks}")
     run = Run(lists, constraints, Optimising(seed=seed), context)
-    best = solve(run)
-    if not best.optimal:
-        yield _collect(run, best, width, max_networks, None)
-        return
-    problem = first_of_equals(allowed_problem(lists, constraints))
-    chosen = _rows_of(problem, lists, run.chosen())
-    margin = run.tolerance  # what the proof of each part may have missed
-    pieces = find_pieces(run, problem, chosen, width + margin)
-    for found in widen(pieces, chosen, width, margin, max_networks + 1):
-        yield _collect(run, best, width, max_networks, found)
+    best, found = solve(run), None
+    if best.optimal:
+        problem, chosen = first_of_equals(allowed_problem(lists, constraints)), run.chosen()
+        margin = run.tolerance  # what the proof of each part may have missed
+        pieces = find_pieces(run, problem, chosen, width + margin)
+        found = widen(pieces, chosen, width, margin, max_networks + 1)
+    return _collect(run, best, width, max_networks, found)
 
 
 def cut_text(near: NearOptimal) -> str:
     """Say what is known when a search did not find all networks."""
-    why = {"networks": "the limit on networks", "time": "the time limit"}.get(
-        near.stopped or "", "an interruption"
-    )
-    known = f"there are at least {len(near)} networks within {near.width:.6g} of the best score"
+    limits = {"networks": "the limit on networks", "time": "the time limit"}
+    why = {**limits, "memory": "the memory limit"}.get(near.stopped or "", "an interruption")
+    verb, found = "is" if len(near) == 1 else "are", counted(len(near), "network")
+    known = f"there {verb} at least {found} within {near.width:.6g} of the best score"
     if near.complete_to >= near.width:
         return f"{known}: the lists may lack sets of further networks"
     if near.complete_to < 0:
@@ -317,17 +289,6 @@ def cut_text(near: NearOptimal) -> str:
         f"{known}: {why} ended the search; the list is complete within {near.complete_to:.4g}, "
         f"a factor of {times:.4g}"
     )
-
-
-def _rows_of(problem: Problem, lists: CandidateLists, chosen: Ints) -> Ints:
-    """Return the sets of the problem that equal the chosen ones."""
-    found = chosen.copy()
-    for v, (a, b) in enumerate(problem.spans()):
-        wanted = lists.parents_of(int(chosen[v])).tolist()
-        found[v] = next(
-            i for i in problem.sets[a:b].tolist() if lists.parents_of(i).tolist() == wanted
-        )
-    return found
 
 
 def _collect(
@@ -366,7 +327,7 @@ def _collect(
         reached,
         stopped,
         lists.account.unit,
-        reaches(lists, width),
+        lists.account.complete and reaches(lists, width),
         lists.account.score if isinstance(lists.account, Account) else None,
         about_directions(lists.account) if isinstance(lists.account, Account) else "",
     )
@@ -381,8 +342,10 @@ def _drawn(a: str, mark: str, b: str) -> str:
     return f"{b} → {a}" if mark == "←" else f"{a} {mark} {b}"
 
 
-def _distance(lists: CandidateLists, factor: float | None, width: float | None) -> float:
-    """Turn a factor into a width, in the unit of the scores."""
+def width_of(
+    lists: CandidateLists, factor: float | None = None, width: float | None = None
+) -> float:
+    """Return the width that was asked for, or that of a factor, in the unit of the scores."""
     if (factor is None) == (width is None):
         raise InputError("give either a factor or a width")
     if factor is not None:
@@ -395,11 +358,12 @@ def _distance(lists: CandidateLists, factor: float | None, width: float | None) 
 
 
 def reaches(lists: CandidateLists, width: float) -> bool:
-    """Whether every network within the width is made of these lists, as far as is known."""
-    return lists.account.complete and width <= lists.account.reach * (1 + 1e-12)
+    """Whether sets that searched lists leave out are in no network within the width."""
+    return width <= lists.account.reach * (1 + 1e-12)
 
 
-def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
+def warn_if_incomplete(lists: CandidateLists, width: float) -> None:
+    """Warn that networks within the width may have sets that are not listed, if they may."""
     account = lists.account
     if isinstance(account, Account) and account.complete_to is not None:
         warn(
@@ -408,23 +372,21 @@ def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
                 f"{account.complete_to} parents were not searched"
             ),
         )
-    if width > account.reach * (1 + 1e-12):
-        warn(_too_short(account, width))
-
-
-def _too_short(account: Origin, width: float) -> DataWarning:
-    """Say that networks within the width may have sets that are not listed."""
+    if reaches(lists, width):
+        return
     if isinstance(account, Unknown):
-        return DataWarning(
-            f"networks may be missing: nothing is known of the sets that these lists leave out, "
-            f"and networks up to {width:.6g} below the optimum may have such sets"
+        text = (
+            f"nothing is known of the sets that these lists leave out, and networks up to "
+            f"{width:.6g} below the optimum may have such sets"
         )
-    enough = math.ceil(width * 1e4) / 1e4
-    return DataWarning(
-        f"networks may be missing: these lists are known to be complete up to "
-        f"{account.reach:.6g} below the optimum, not {width:.6g}",
-        Way("width", enough, "when the table is scored"),
-    )
+        ways = []
+    else:
+        text = (
+            f"these lists are known to be complete up to {account.reach:.6g} below the optimum, "
+            f"not {width:.6g}"
+        )
+        ways = [Way("width", math.ceil(width * 1e4) / 1e4, "when the table is scored")]
+    warn(DataWarning(f"networks may be missing: {text}", *ways))
 
 
 DOUBLINGS = 3
@@ -450,21 +412,17 @@ ROOM = 4096
 
 
 class Piece(NamedTuple):
-    """Variables that may form cycles, with all sets of interest, as a part of the run.
+    """Variables that may form cycles, with all their sets of interest.
 
     No choice costs less than ``least``. The rises ``float64[m]`` of a choice that exceeds it by
     ``e`` add up to at most ``lack + e``: ``lack`` is what the bound misses.
     """
 
-    part: Part
+    run: Run
+    problem: Problem
     least: float
     lack: float
     rise: Floats
-
-    @property
-    def problem(self) -> Problem:
-        """Its sets."""
-        return self.part.problem
 
 
 class NetworkChoices(NamedTuple):
@@ -486,16 +444,16 @@ def find_pieces(run: Run, problem: Problem, best: Ints, width: float) -> list[Pi
     found: list[Piece] = []
     waiting = problem.parts(prune=False)
     while waiting:
-        part = Part(run, waiting.pop())
-        least = cost_of(part.problem, best)
-        bound, rise = reduced_costs(part, least, width)
-        keep = (bound + rise <= least + width) | np.isin(part.problem.sets, best)
-        left = part.problem.only(keep)
+        problem = waiting.pop()
+        least = cost_of(problem, best)
+        bound, rise = bound_and_rises(run, problem, least, width)
+        keep = (bound + rise <= least + width) | np.isin(problem.sets, best)
+        left = problem.only(keep)
         smaller = left.parts(prune=False)
         if len(smaller) > 1:
             waiting.extend(smaller)
         else:
-            found.append(Piece(Part(run, left), least, max(0.0, least - bound), rise[keep]))
+            found.append(Piece(run, left, least, max(0.0, least - bound), rise[keep]))
     return found
 
 
@@ -515,14 +473,13 @@ def first_of_equals(problem: Problem) -> Problem:
 
 def widen(
     pieces: list[Piece], best: Ints, width: float, margin: float, limit: int
-) -> Iterator[NetworkChoices]:
-    """Yield all choices within growing shares of the width, the last time all there are.
+) -> NetworkChoices:
+    """Return all choices within the width, found for growing shares of it.
 
-    Each holds the choices of those before, until ``limit`` choices are reached, which are enough
-    of any piece, or the run stops; what is complete then is said. Choices up to ``margin`` above
-    each share are there, too.
+    Until ``limit`` choices are reached, which are enough of any piece, or the run stops: then all
+    of a smaller share are there. Choices up to ``margin`` above it are there, too.
     """
-    run, complete = pieces[0].part.run, 0.0
+    run, complete = pieces[0].run, 0.0
     for left in range(DOUBLINGS if width > 0 else 0, -1, -1):
         share = width / 2**left
         reach = share + margin
@@ -530,17 +487,25 @@ def widen(
         found = product(narrow, reach, limit)
         cut = found.complete_to < reach
         complete = share if not cut else max(complete, found.complete_to - margin)
-        yield found._replace(complete_to=complete)
         if cut or run.stopped():
-            return
+            break
+    return found._replace(complete_to=complete)
 
 
 def product(pieces: list[Piece], width: float, limit: int) -> NetworkChoices:
-    """Enumerate pieces and combine their choices up to ``width``, sets by variable."""
-    parts = [enumerated(piece, width, limit) for piece in pieces]
-    found = combined(parts, width, limit)
-    place = np.argsort(np.concatenate([piece.problem.variables for piece in pieces]))
-    return found._replace(sets=found.sets[:, place])
+    """Enumerate pieces and combine their choices, the best ``limit`` of those within ``width``."""
+    parts = [(piece.problem.variables, enumerated(piece, width, limit)) for piece in pieces]
+    parts.sort(key=lambda part: len(part[1].excess))
+    excess, picked, reached = np.zeros(1), np.zeros((1, 0), np.int64), width
+    for _, found in parts:
+        excess, left, right, complete_to = smallest_sums(excess, found.excess, width, limit)
+        picked = np.column_stack([picked[left], right])
+        reached = min(reached, found.complete_to, complete_to)
+    every = np.sort(np.concatenate([variables for variables, _ in parts]))
+    sets = np.empty((len(excess), len(every)), np.int64)
+    for column, (variables, found) in enumerate(parts):
+        sets[:, np.searchsorted(every, variables)] = found.sets[picked[:, column]]
+    return NetworkChoices(excess, sets, reached)
 
 
 def enumerated(piece: Piece, width: float, limit: int) -> NetworkChoices:
@@ -549,7 +514,7 @@ def enumerated(piece: Piece, width: float, limit: int) -> NetworkChoices:
         return by_table(piece, width, limit)
     arc = dividing_arc(piece)
     found = by_rises(piece, width, limit, np.inf if arc is None else PATIENCE)
-    enough = len(found.excess) >= limit or piece.part.stopped()
+    enough = len(found.excess) >= limit or piece.run.stopped()
     if found.complete_to >= 0 or arc is None or enough:
         return found
     return divided(piece, arc, width, limit)
@@ -577,7 +542,7 @@ def by_table(piece: Piece, width: float, limit: int) -> NetworkChoices:
         )
         return count
 
-    rows = collect(piece.part, go_on, state, limit)
+    rows = collect(piece, go_on, state, limit)
     return sorted_choices(piece, order[rows], complete=bool(state[0] < 0))
 
 
@@ -602,18 +567,18 @@ def by_rises(piece: Piece, width: float, limit: int, patience: float) -> Network
         )  # fmt: skip
         return count
 
-    rows = collect(piece.part, go_on, state, limit, patience)
+    rows = collect(piece, go_on, state, limit, patience)
     return sorted_choices(piece, order[rows], complete=bool(state[0] < 0))
 
 
 def collect(
-    part: Part, go_on: Callable[[Ints], int], state: Ints, limit: int, patience: float = np.inf
+    piece: Piece, go_on: Callable[[Ints], int], state: Ints, limit: int, patience: float = np.inf
 ) -> Ints:
     """Call a kernel until it ends, with ``state[0]`` below 0, finds enough or finds little."""
-    buffer = np.empty((ROOM, part.problem.n), np.int64)
+    buffer = np.empty((ROOM, piece.problem.n), np.int64)
     found = [buffer[:0]]
     total, idle = 0, 0
-    while state[0] >= 0 and total <= limit and idle < patience and not part.stopped():
+    while state[0] >= 0 and total <= limit and idle < patience and not piece.run.stopped():
         count = go_on(buffer)
         found.append(buffer[:count].copy())
         total += count
@@ -634,10 +599,10 @@ def divided(piece: Piece, arc: tuple[int, int], width: float, limit: int) -> Net
 
 def case(piece: Piece, keep: Flags, width: float, limit: int) -> NetworkChoices:
     """Enumerate what is left of a piece with some sets only, by new bounds."""
-    run, most = piece.part.run, piece.least + width
+    run, most = piece.run, piece.least + width
     problems = piece.problem.only(keep).parts(prune=False)
     while True:
-        bounds = [reduced_costs(Part(run, problem), most, 0.0) for problem in problems]
+        bounds = [bound_and_rises(run, problem, most, 0.0) for problem in problems]
         total = sum(bound for bound, _ in bounds)
         room = most - total
         if room < 0:
@@ -649,7 +614,7 @@ def case(piece: Piece, keep: Flags, width: float, limit: int) -> NetworkChoices:
             break
         problems = smaller
     pieces = [
-        Piece(Part(run, problem), bound, 0.0, rise[rise <= room])
+        Piece(run, problem, bound, 0.0, rise[rise <= room])
         for problem, (bound, rise) in zip(left, bounds, strict=True)
     ]
     found = product(pieces, room, limit)
@@ -693,29 +658,14 @@ def narrower(piece: Piece, best: Ints, width: float) -> list[Piece]:
     rise = dict(zip(piece.problem.sets.tolist(), piece.rise.tolist(), strict=True))
     return [
         Piece(
-            Part(piece.part.run, problem),
+            piece.run,
+            problem,
             cost_of(problem, best),
             piece.lack,
             np.array([rise[i] for i in problem.sets.tolist()]),
         )
         for problem in piece.problem.only(keep).parts(prune=False)
     ]
-
-
-def combined(parts: list[NetworkChoices], width: float, limit: int) -> NetworkChoices:
-    """Combine the choices of pieces, the best ``limit`` of those within ``width``."""
-    excess = np.zeros(1)
-    reached = min([width, *(part.complete_to for part in parts)])
-    picked = np.zeros((1, 0), np.int64)
-    for part in sorted(parts, key=lambda part: len(part.excess)):
-        excess, left, right, complete_to = smallest_sums(excess, part.excess, width, limit)
-        picked = np.column_stack([picked[left], right])
-        reached = min(reached, complete_to)
-    place = sorted(range(len(parts)), key=lambda i: len(parts[i].excess))
-    sets = [np.zeros((len(excess), 0), np.int64)] * len(parts)
-    for column, i in enumerate(place):
-        sets[i] = parts[i].sets[picked[:, column]]
-    return NetworkChoices(excess, np.concatenate(sets, axis=1), reached)
 
 
 def smallest_sums(
@@ -744,26 +694,26 @@ def smallest_sums(
     return sums[rank], left[rank], right[rank], reached
 
 
-def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats]:
+def bound_and_rises(run: Run, problem: Problem, least: float, width: float) -> tuple[float, Floats]:
     """Return a lower bound on the cost, and ``float64[m]``: how far each set lifts it.
 
-    ``least`` is the cost of the best network of the part; sets that are in no network within
-    ``width`` of it may come back with an infinite rise.
+    ``least`` is the cost of the best network; sets that are in no network within ``width`` of it
+    may come back with an infinite rise.
     """
-    problem = part.problem
     if problem.n <= min(EXACT, SMALL):  # a piece of it is enumerated without its rises
         return exact_rises(problem)
     cheapest = np.minimum.reduceat(problem.cost, problem.offsets[:-1])
     bound = float(cheapest.sum())
     rise: Floats = problem.cost - np.repeat(cheapest, np.diff(problem.offsets))
-    if least - bound <= part.run.tolerance:
+    if least - bound <= run.tolerance:
         return bound, rise
+    part = Part(run, problem)
     cutter = Cutter(part)
     lp, node, patience = cutter.lp, cutter.root(), cutter.patience
     lp.remove(bound + rise > least + width)
     gaps: list[float] = []
-    while lp.solve(part, PHASE):
-        now, its_rise = lp.lagrangian(lp.y)
+    while lp.solve(part, ROOT):
+        now, its_rise = lp.lagrangian()
         if np.isinf(now):  # a child has no set left
             return now, np.full(problem.m, np.inf)
         if now > bound:
@@ -771,10 +721,10 @@ def reduced_costs(part: Part, least: float, width: float) -> tuple[float, Floats
         lp.remove(now + its_rise > least + width)
         gaps.append(least - bound)
         cutter.learn(gaps)
-        if stalled(gaps, patience) or gaps[-1] <= part.run.tolerance:
+        if stalled(gaps, patience) or gaps[-1] <= run.tolerance:
             break
         found = cutter.separate(UsedSets.of(lp.sets, lp.x), node, gaps)
-        if not found or part.stopped():
+        if not found or run.stopped():
             break
         lp.forget()
         lp.compact()

@@ -8,8 +8,8 @@ there from the start.
 
 Four streams of random numbers search side by side and meet after every round: the best takes from
 the others what they do better somewhere, and the others start again. So they are not independent,
-and no answer counts how many of them agree; what it says where the bound says little is in
-:class:`parentage.network.record.Comparison`.
+and no answer counts how many of them agree; where the bound says little, a network is compared with
+simpler ones (:class:`parentage.network.record.Compared`).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parentage.optimise.run import Part
     from parentage.optimise.tuning import Tuning
 
-PHASE = "orders"
+ORDERS = "orders"
 BUDGET = 4_000_000
 """Sets looked at per stream and round: some hundredths of a second."""
 
@@ -54,7 +54,7 @@ def first_incumbent(part: Part, *, climb: bool = True) -> None:
     """Give a part its first network: of any feasible order, climbed to a local optimum if asked."""
     problem = part.problem
     if problem.n == 1:  # with no parent inside, its cheapest set is its only one
-        part.offer(np.zeros(1, np.int64), PHASE)
+        part.offer(np.zeros(1, np.int64), ORDERS)
         return
     order, placed = feasible_order(problem)
     if placed < problem.n:
@@ -62,22 +62,19 @@ def first_incumbent(part: Part, *, climb: bool = True) -> None:
     climb_from(part, order, anyway=True, climb=climb)
 
 
-def climb_from(
-    part: Part, order: Ints, *, anyway: bool = False, regions: bool = True, climb: bool = True
-) -> bool:
-    """Climb from an order to a local optimum and offer it; whether it was an improvement.
+def climb_from(part: Part, order: Ints, *, anyway: bool = False, climb: bool = True) -> None:
+    """Climb from an order to a local optimum and offer it.
 
     A stopped run gets what the climb has reached by then, which is nothing unless it has to climb
-    for a moment ``anyway``. With ``regions`` it is improved region by region, too. Without
-    ``climb`` the order itself is offered.
+    for a moment ``anyway``. Without ``climb`` the order itself is offered.
     """
     space = part.problem.orders
-    state = np.array([part.run.seed % (1 << 64)], np.uint64)
-    how = {"anyway": anyway, "regions": regions}
+    state = np.array([part.run.settings.seed % (1 << 64)], np.uint64)
     if climb:
-        climb_order(space, order, state, part.stopped, part.run.tuning, **how)
+        climb_order(space, order, state, part.stopped, part.run.tuning, anyway=anyway)
     choice = space.choice(order)
-    return choice is not None and part.offer(choice, PHASE)
+    if choice is not None:
+        part.offer(choice, ORDERS)
 
 
 def climb_order(
@@ -285,10 +282,10 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
         list(pool.map(advance, streams))
         leader = best_of(streams, space)
         choice = space.choice(leader.best)
-        idle = 0 if choice is not None and part.offer(choice, PHASE) else idle + 1
+        idle = 0 if choice is not None and part.offer(choice, ORDERS) else idle + 1
         part.effort.rounds += 1
         renew(streams, leader)
-        part.tick(PHASE)
+        part.tick(ORDERS)
         yield idle
 
 
@@ -313,8 +310,7 @@ def incumbent_order(part: Part) -> Ints:
 
 def order_of_choice(problem: Problem, choice: Ints) -> Ints:
     """Return an order of the variables that a choice of sets respects."""
-    starts, parents = problem.members
-    chosen = [parents[starts[i] : starts[i + 1]].tolist() for i in choice]
+    chosen = [problem.members.parents_of(i).tolist() for i in choice]
     names = [str(v) for v in problem.variables]
     return np.array(topological_order(names, chosen), np.int64)
 
@@ -323,7 +319,7 @@ def _streams(part: Part) -> list[Stream]:
     """Start the streams: the first from the incumbent, the others at random."""
     streams = []
     for k, slack in enumerate(part.run.tuning.slacks):
-        seed = np.random.SeedSequence([part.run.seed, int(part.problem.variables[0]), k])
+        seed = np.random.SeedSequence([part.run.settings.seed, int(part.problem.variables[0]), k])
         rng = np.random.default_rng(seed)
         order = incumbent_order(part) if k == 0 else rng.permutation(part.problem.n)
         streams.append(Stream.at(order, slack, random_state(rng), part.run.tuning))

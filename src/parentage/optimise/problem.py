@@ -20,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,22 @@ LARGEST_SCORE = 1e100
 
 SHOWN = 10
 """Names an error message lists before it says how many more there are."""
+
+
+class Sets(NamedTuple):
+    """Candidate sets by child, as the kernels take them: CSR, twice.
+
+    The sets of variable ``v`` are ``offsets[v] … offsets[v + 1] − 1``, the parents of set ``i`` are
+    ``parents[starts[i]:starts[i + 1]]``.
+    """
+
+    offsets: Ints
+    starts: Ints
+    parents: Ints
+
+    def parents_of(self, i: int) -> Ints:
+        """Return the parents of set ``i``, rising."""
+        return self.parents[self.starts[i] : self.starts[i + 1]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +105,8 @@ class Problem:
         return np.repeat(np.arange(self.n), np.diff(self.offsets))
 
     @cached_property
-    def members(self) -> tuple[Ints, Ints]:
-        """The sets as CSR: ``starts[m + 1]`` and the parents of all sets in a row."""
+    def members(self) -> Sets:
+        """The sets with their parents in a row."""
         row, word = np.nonzero(self.masks)
         left = self.masks[row, word]
         rows, parents = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
@@ -103,12 +119,13 @@ class Problem:
             row, word, left = row[more], word[more], left[more]
         found, parent = np.concatenate(rows), np.concatenate(parents)
         order = np.argsort(found * self.n + parent)
-        return offsets_of(np.bincount(found, minlength=self.m)), parent[order]
+        starts = offsets_of(np.bincount(found, minlength=self.m))
+        return Sets(self.offsets, starts, parent[order])
 
     @cached_property
     def numbers(self) -> Numbers:
         """``uint16[m, K]``: the parents of every set in a row, padded with ``n``."""
-        return numbers_of(*self.members, self.n)
+        return numbers_of(self.members.starts, self.members.parents, self.n)
 
     @cached_property
     def orders(self) -> OrderSpace:
@@ -201,7 +218,7 @@ class Problem:
 class OrderSpace:
     """A problem in which every order is possible: children without an empty set get one.
 
-    Its price, the ``penalty``, is above that of any network, so the search leaves it behind.
+    Its price is above that of any network, so the search leaves it behind.
     ``real[m]`` gives the set of the problem, −1 for such an empty set. The arrays are those of
     :mod:`parentage.kernels.orders`.
     """
@@ -214,20 +231,10 @@ class OrderSpace:
 
     @classmethod
     def of(cls, problem: Problem) -> OrderSpace:
-        """Add empty sets where they lack."""
-        last = problem.offsets[1:] - 1
-        lacking = problem.masks[last].any(axis=1)
-        at = problem.offsets[1:][lacking]
-        most = np.maximum.reduceat(problem.cost, problem.offsets[:-1]).sum()
-        offsets = problem.offsets.copy()
-        offsets[1:] += np.cumsum(lacking)
-        return cls(
-            offsets,
-            np.insert(problem.numbers, at, problem.n, axis=0),
-            np.insert(problem.cost, at, 1.0 + most),
-            np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0),
-            np.insert(np.arange(problem.m), at, -1),
-        )
+        """Take the sets of a problem."""
+        reach = np.bitwise_or.reduceat(problem.masks, problem.offsets[:-1], axis=0)
+        space = cls(problem.offsets, problem.numbers, problem.cost, reach, np.arange(problem.m))
+        return space.with_empty(problem.numbers[problem.offsets[1:] - 1, 0] < problem.n)
 
     @classmethod
     def requiring(
@@ -250,19 +257,21 @@ class OrderSpace:
             always[v, : len(parents)] = parents
             for p in parents:
                 reach[v, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
-        lacking = np.array([len(parents) > 0 for parents in required])
-        at, counts = offsets[1:][lacking], np.diff(offsets)
-        most = np.maximum.reduceat(cost, offsets[:-1]).sum()
-        both = np.hstack([np.repeat(always, counts, axis=0), sets])
+        both = np.hstack([np.repeat(always, np.diff(offsets), axis=0), sets])
         both.sort(axis=1)  # numbers stand in front of padding
-        offsets = offsets.copy()
-        offsets[1:] += np.cumsum(lacking)
-        return cls(
-            offsets,
-            np.insert(both, at, n, axis=0),
-            np.insert(cost, at, 1.0 + most),
-            reach,
-            np.insert(real, at, -1),
+        lacking = np.array([len(parents) > 0 for parents in required])
+        return cls(offsets, both, cost, reach, real).with_empty(lacking)
+
+    def with_empty(self, lacking: Flags) -> OrderSpace:
+        """Return the space with an empty set, after its others, for children that have none."""
+        at = self.offsets[1:][lacking]
+        most = np.maximum.reduceat(self.cost, self.offsets[:-1]).sum()
+        return OrderSpace(
+            self.offsets + offsets_of(lacking),
+            np.insert(self.sets, at, len(lacking), axis=0),
+            np.insert(self.cost, at, 1.0 + most),
+            self.reach,
+            np.insert(self.real, at, -1),
         )
 
     @property
@@ -284,7 +293,7 @@ class OrderSpace:
         return fit
 
 
-def offsets_of(sizes: npt.NDArray[np.integer[Any]]) -> Ints:
+def offsets_of(sizes: npt.NDArray[np.integer[Any] | np.bool_]) -> Ints:
     """Turn the sizes of blocks into where they start, and where the last one ends."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
@@ -324,8 +333,7 @@ def rounding(lists: CandidateLists) -> float:
 def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     """Build the problem of all variables from the allowed sets; every child must have one."""
     n = lists.n_variables
-    child = np.repeat(np.arange(n), np.diff(lists.offsets))
-    sizes = np.diff(lists.starts)
+    child, sizes = lists.children, np.diff(lists.starts)
     best = np.maximum.reduceat(np.where(allowed, lists.scores, -np.inf), lists.offsets[:-1])
     cost = best[child] - lists.scores + rounding(lists) * sizes
     order = np.lexsort((np.arange(lists.n_sets), sizes, cost, child))
@@ -423,7 +431,7 @@ def refuse_broken_lists(lists: CandidateLists) -> None:
         raise ListsError(
             f"{lists.names[int(np.argmin(counts))]!r} has no candidate set; add the empty one"
         )
-    child = np.repeat(np.arange(lists.n_variables), counts)
+    child = lists.children
     wrong = np.flatnonzero(~(np.abs(lists.scores) <= LARGEST_SCORE))
     if len(wrong):
         raise ListsError(
@@ -433,10 +441,10 @@ def refuse_broken_lists(lists: CandidateLists) -> None:
     outside = (lists.parents < 0) | (lists.parents >= lists.n_variables)
     if outside.any():
         raise ListsError(f"parent {int(lists.parents[outside][0])} is not the index of a variable")
-    owner = np.repeat(child, np.diff(lists.starts))
-    own = np.flatnonzero(owner == lists.parents)
+    below = child[lists.owners]
+    own = np.flatnonzero(below == lists.parents)
     if len(own):
-        raise ListsError(f"{lists.names[owner[own[0]]]!r} has itself as a parent; delete that set")
+        raise ListsError(f"{lists.names[below[own[0]]]!r} has itself as a parent; delete that set")
 
 
 def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
@@ -447,17 +455,15 @@ def allowed_sets(lists: CandidateLists, constraints: Constraints) -> Flags:
     InfeasibleError
         A child none of whose sets is allowed; the message says what they break.
     """
-    sizes = np.diff(lists.starts)
-    child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
-    member_of = np.repeat(np.arange(lists.n_sets), sizes)
-    arcs = child[member_of], lists.parents
+    sizes, child, owners = np.diff(lists.starts), lists.children, lists.owners
+    arcs = child[owners], lists.parents
     required = np.zeros((lists.n_variables, lists.n_variables), np.bool_)
     for name, parents in constraints.required_parents.items():
         required[lists.index(name), [lists.index(parent) for parent in parents]] = True
     n = lists.n_variables
     limits = [min(n, constraints.max_parents.get(name, n)) for name in lists.names]
-    broken = np.bincount(member_of[constraints.barred(lists.names)[arcs]], minlength=lists.n_sets)
-    present = np.bincount(member_of[required[arcs]], minlength=lists.n_sets)
+    broken = np.bincount(owners[constraints.barred(lists.names)[arcs]], minlength=lists.n_sets)
+    present = np.bincount(owners[required[arcs]], minlength=lists.n_sets)
     allowed: Flags = (
         (broken == 0)
         & (present == required.sum(axis=1)[child])

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.optimise.cuts import Cut, CutRow, Sets, cut_row
+from parentage.optimise.cuts import Cut, CutRow, cut_row
 from parentage.optimise.problem import offsets_of
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class CutLP:
 
         self._tuning = tuning
         self.problem = problem
-        self.sets = Sets.of(problem)
+        self.sets = problem.members
         self.cuts: list[Cut] = []
         self.rows: list[CutRow] = []
         self.counts: Counter[str] = Counter()
@@ -79,14 +79,14 @@ class CutLP:
         self.solver.silent()
         self.solver.setOptionValue("threads", 1)
         self.solver.setOptionValue("presolve", "off")
-        self._child = np.repeat(np.arange(problem.n), np.diff(problem.offsets))
+        self._child = problem.child
         self.solver.addRows(
             problem.n, np.ones(problem.n), np.ones(problem.n), 0,
             np.zeros(problem.n, np.int32), np.zeros(0, np.int32), np.zeros(0),
         )  # fmt: skip
         self._enter(self._first())
 
-    def solve(self, part: Part, phase: str, exhausted: Callable[[], bool] = lambda: False) -> bool:
+    def solve(self, part: Part, engine: str, exhausted: Callable[[], bool] = lambda: False) -> bool:
         """Solve the programme as it is, slice by slice; whether there is a solution.
 
         False when the run stops, its work is ``exhausted``, the programme is infeasible or HiGHS is
@@ -95,7 +95,7 @@ class CutLP:
         chosen = part.choice[part.choice >= 0]  # none is chosen before the first network
         self._enter(chosen[~self.shut[chosen] & (self.at[chosen] < 0)])
         while True:
-            optimal = self._run(part, phase, exhausted)
+            optimal = self._run(part, engine, exhausted)
             if not (optimal or self.infeasible()):
                 return False
             missing = self._missing(optimal=optimal)
@@ -105,17 +105,17 @@ class CutLP:
         self.age = np.where(self.y > BINDING, 0, self.age + 1)
         return optimal
 
-    def _run(self, part: Part, phase: str, exhausted: Callable[[], bool]) -> bool:
+    def _run(self, part: Part, engine: str, exhausted: Callable[[], bool]) -> bool:
         """Solve the programme with the columns it has; whether there is a solution."""
         statuses = self._highspy.HighsModelStatus
         while not (part.stopped() or exhausted()):
             self.solver.setOptionValue("simplex_iteration_limit", SLICE)
-            if math.isfinite(part.seconds_left):
-                end = self.solver.getRunTime() + part.seconds_left
-                self.solver.setOptionValue("time_limit", end)
+            left = part.run.stop.seconds_left
+            if math.isfinite(left):
+                self.solver.setOptionValue("time_limit", self.solver.getRunTime() + left)
             self.solver.run()
             self.count_work()
-            part.tick(phase)
+            part.tick(engine)
             if self.solver.getModelStatus() != statuses.kIterationLimit:
                 break
         optimal: bool = self.solver.getModelStatus() == statuses.kOptimal
@@ -194,10 +194,10 @@ class CutLP:
             return np.zeros(0)
         return on_grid(-np.array(ray)[self.problem.n :])
 
-    def lagrangian(self, y: Floats) -> tuple[float, Floats]:
+    def lagrangian(self) -> tuple[float, Floats]:
         """Return L(y) and by how much it rises, per set, if that set is taken."""
-        used = np.flatnonzero(y > 0)
-        return bound_of(self.problem, [self.rows[i] for i in used], y[used], self.shut)
+        used = np.flatnonzero(self.y > 0)
+        return bound_of(self.problem, [self.rows[i] for i in used], self.y[used], self.shut)
 
     def add(self, found: Sequence[Cut]) -> None:
         """Add cuts."""
@@ -209,12 +209,10 @@ class CutLP:
         self.age = np.concatenate([self.age, np.zeros(len(rows), np.int64)])
         self._add_rows(rows)
 
-    def remove(self, sets: Flags) -> int:
-        """Remove sets for good; return how many that are."""
-        new = sets & ~self.removed
-        self.removed |= new
-        self.leave_open(~(self.shut | new))
-        return int(new.sum())
+    def remove(self, sets: Flags) -> None:
+        """Remove sets for good."""
+        self.removed |= sets
+        self.leave_open(~(self.shut | sets))
 
     def leave_open(self, sets: Flags) -> None:
         """Shut all other sets, and open these."""

@@ -21,7 +21,7 @@ import numpy as np
 
 from parentage.network.network import topological_order
 from parentage.network.record import Effort
-from parentage.optimise.cuts import Sets, moved, project, read_cut, unique, written_cut
+from parentage.optimise.cuts import moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import prepare, rounding
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
@@ -135,19 +135,9 @@ class Run:
         self.parts = [Part(self, part) for part in problem.parts()]
 
     @property
-    def seed(self) -> int:
-        """Seed of the random numbers."""
-        return self.settings.seed
-
-    @property
     def seconds(self) -> float:
         """Wall time since the start, without what went into compiling."""
         return now() - self._began
-
-    @property
-    def seconds_left(self) -> float:
-        """Wall time until the limit, infinite without one."""
-        return self.stop.seconds_left
 
     def stopped(self) -> bool:
         """Whether to stop now; the reason, once there is one, stays."""
@@ -238,7 +228,7 @@ class Run:
             part.take_cuts()
         written: dict[Cut, str] = {}
         for part in self.all_parts():
-            sets, variables = Sets.of(part.problem), part.problem.variables
+            sets, variables = part.problem.members, part.problem.variables
             for cut in part.cuts:
                 written[cut] = self._written.get(cut) or json.dumps(
                     written_cut(cut, variables, sets), separators=(",", ":")
@@ -324,20 +314,23 @@ class Part:
         joined = "" if self.proof.closed_by else " + ".join(sorted(pieces))
         return joined or self.found_by
 
-    def offer(self, choice: Ints, phase: str, engine: str = "orders") -> bool:
-        """Take one set per variable (indices into the problem) if it beats the incumbent."""
+    def offer(self, choice: Ints, engine: str) -> bool:
+        """Take a choice that an engine found, sets as indices into the problem, if it is better.
+
+        Return whether it is better than the incumbent.
+        """
         cost = math.fsum(self.problem.cost[choice])
         if cost >= self.cost:
             return False
         self.cost, self.choice, self.found_by = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
-            self.prove(engine, phase, fewest_arcs=True)
+            self.prove(engine, fewest_arcs=True)
             self.proof.closed_by = "bound"
         else:
-            self.run.note(phase, changed=True)
+            self.run.note(engine, changed=True)
         return True
 
-    def raise_bound(self, bound: float, phase: str) -> None:
+    def raise_bound(self, bound: float, engine: str) -> None:
         """Say that no network costs less than ``bound``, unless it is the incumbent.
 
         Raises
@@ -349,13 +342,13 @@ class Part:
             raise AssertionError(f"a bound of {bound} against a network that costs {self.cost}")
         if bound > self._bound:
             self._bound = bound
-            self.run.note(phase, changed=True)
+            self.run.note(engine, changed=True)
 
-    def prove(self, engine: str, phase: str, *, fewest_arcs: bool = False) -> None:
+    def prove(self, engine: str, *, fewest_arcs: bool = False) -> None:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound, self.found_by = self.cost, engine
         self.proof.closed_by, self.proof.fewest_arcs = engine, fewest_arcs
-        self.run.note(phase, changed=True)
+        self.run.note(engine, changed=True)
 
     def solved(self, choice: Ints, engine: str, *, fewest_arcs: bool) -> None:
         """Offer the choice that an exact engine found, and say that nothing is better.
@@ -368,8 +361,8 @@ class Part:
         cost = math.fsum(self.problem.cost[choice])
         if cost > self.cost + self.run.tolerance:
             raise AssertionError(f"{engine}: {cost} against a network that costs {self.cost}")
-        self.offer(choice, engine, engine)
-        self.prove(engine, engine, fewest_arcs=fewest_arcs)
+        self.offer(choice, engine)
+        self.prove(engine, fewest_arcs=fewest_arcs)
 
     def split(self, problems: list[Problem]) -> list[Part]:
         """Continue with smaller problems, made by leaving out sets that cannot improve."""
@@ -406,14 +399,9 @@ class Part:
         """Whether the incumbent is best."""
         return self.best_cost < math.inf and self.best_cost - self.bound <= self.run.tolerance
 
-    @property
-    def seconds_left(self) -> float:
-        """Wall time until the limit of the run."""
-        return self.run.seconds_left
-
-    def tick(self, phase: str) -> None:
+    def tick(self, engine: str) -> None:
         """Show that work goes on."""
-        self.run.note(phase, changed=False)
+        self.run.note(engine, changed=False)
 
     def stopped(self) -> bool:
         """Whether to stop now."""

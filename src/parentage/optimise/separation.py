@@ -43,8 +43,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from parentage.optimise.cuts import Cut, Sets, counting_cut, reach_of, unique
-from parentage.optimise.problem import offsets_of, pack
+from parentage.optimise.cuts import Cut, counting_cut, reach_of, unique
+from parentage.optimise.problem import Sets, offsets_of, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -203,7 +203,7 @@ def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
     child = np.searchsorted(sets.offsets, chosen, side="right") - 1
     above: list[list[int]] = [[] for _ in range(len(sets.offsets) - 1)]
     for v, i in zip(child, chosen, strict=True):
-        above[v] = [int(p) for p in sets.parents[sets.starts[i] : sets.starts[i + 1]]]
+        above[v] = sets.parents_of(i).tolist()
     flat = np.array([p for members_of in above for p in members_of], np.int64)
     label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
     found = []
@@ -313,8 +313,6 @@ class LocalCuts:
 
     def __init__(self, tuning: Tuning, seed: int, pool: Executor | None = None) -> None:
         self.tuning = tuning
-        self.level = 0
-        self.tried = 0
         self.work = 0
         self._pool = pool
         self._rng = np.random.default_rng([seed, 9])
@@ -329,9 +327,9 @@ class LocalCuts:
         stopped: Callable[[], bool] = lambda: False,
     ) -> list[Cut]:
         """Return violated local cuts on support sets of a level of sizes, most violated first."""
-        self.level, tuning = level, self.tuning
+        tuning = self.tuning
         enough = max(tuning.enough, support.n // 2)
-        places = self._choose(support, binding, tuning.seeds)
+        places = self._choose(support, binding, tuning.sizes[level])
         crowd = np.zeros(support.n, np.int64)
         found: list[tuple[float, Cut]] = []
         at, work = 0, 0
@@ -347,7 +345,6 @@ class LocalCuts:
                 batch, self._look(support, batch), strict=True
             ):
                 work += used + tuning.overhead
-                self.tried += 1
                 if violation > 0.0:
                     cut = Cut("local", place, int(side), 0, table.astype(np.int16))
                     found.append((violation, cut))
@@ -375,13 +372,15 @@ class LocalCuts:
             cut for cuts in (self._pool.map if self._pool else map)(look, shares) for cut in cuts
         ]
 
-    def _choose(self, support: UsedSets, binding: Sequence[Cut], most: int) -> list[SupportSet]:
+    def _choose(
+        self, support: UsedSets, binding: Sequence[Cut], sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Return support sets worth a look, each once, small ones rather first."""
-        arc = support.matrix
+        arc, most = support.matrix, self.tuning.seeds
         fraction = np.clip(np.minimum(arc, 1.0 - arc), 0.0, None)
         tie = fraction + fraction.T + 0.25 * (arc + arc.T)
-        found = dict.fromkeys(self._grown(fraction, arc, tie, most))
-        found.update(dict.fromkeys(self._united(binding, arc, most)))
+        found = dict.fromkeys(self._grown(fraction, arc, tie, sizes))
+        found.update(dict.fromkeys(self._united(binding, arc, sizes)))
         alive = set(np.flatnonzero(arc.sum(axis=0) + arc.sum(axis=1) > 0.0).tolist())
         remembered = [place for place in self._success if alive.issuperset(place)]
         remembered = sorted(remembered, key=lambda place: -self._success[place])[:most]
@@ -390,15 +389,17 @@ class LocalCuts:
         order = np.array([len(place) for place in places]) + 3 * self._rng.random(len(places))
         return [places[i] for i in np.argsort(order, kind="stable")]
 
-    def _grown(self, fraction: Floats, arc: Floats, tie: Floats, most: int) -> list[SupportSet]:
+    def _grown(
+        self, fraction: Floats, arc: Floats, tie: Floats, sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Grow support sets from every fractional variable, and from some fractional arcs."""
         from parentage.kernels.local import grow_sets
 
-        sizes, own = self.tuning.sizes[self.level], self.tuning.noise
+        own = self.tuning.noise
         split = fraction > FRACTIONAL
         alone = np.flatnonzero(split.any(axis=0) | split.any(axis=1))
         heads, tails = np.nonzero(split)
-        some = self._rng.permutation(len(heads))[:most]
+        some = self._rng.permutation(len(heads))[: self.tuning.seeds]
         pairs = np.stack([heads[some], tails[some]], axis=1)
         single = np.stack([alone, np.full(len(alone), -1)], axis=1)
         seeds = np.concatenate([*(single for _ in sizes), pairs]).astype(np.int64)
@@ -409,21 +410,23 @@ class LocalCuts:
         counts = grow_sets(seeds, size.astype(np.int64), noise, tie, arc, self._state, places)
         return _as_sets(places, counts)
 
-    def _united(self, binding: Sequence[Cut], arc: Floats, most: int) -> list[SupportSet]:
+    def _united(
+        self, binding: Sequence[Cut], arc: Floats, sizes: tuple[int, ...]
+    ) -> list[SupportSet]:
         """Unite overlapping cuts that bind."""
         from parentage.kernels.local import unite_sets
 
-        largest = max(self.tuning.sizes[self.level])
+        largest = max(sizes)
         sets = list(dict.fromkeys(c.members for c in binding if len(c.members) < largest))
         if len(sets) < 2:
             return []
         flags = np.zeros((len(sets), len(arc)), np.bool_)
         for row, members in zip(flags, sets, strict=True):
             row[list(members)] = True
-        starts = self._rng.permutation(len(sets))[:most]
-        sizes = self._rng.choice(self.tuning.sizes[self.level][-2:], len(starts))
-        places = np.empty((3 * most, largest), np.int64)
-        counts = unite_sets(pack(flags), flags.sum(axis=1), starts, sizes, arc, self._state, places)
+        starts = self._rng.permutation(len(sets))[: self.tuning.seeds]
+        size = self._rng.choice(sizes[-2:], len(starts))
+        places = np.empty((3 * self.tuning.seeds, largest), np.int64)
+        counts = unite_sets(pack(flags), flags.sum(axis=1), starts, size, arc, self._state, places)
         return _as_sets(places, counts)
 
 
@@ -472,7 +475,7 @@ def listed_sets(part: Part) -> Sets:
     place = np.full(lists.n_variables, -1, np.int64)
     place[variables] = np.arange(len(variables))
     sets = np.concatenate([np.arange(*lists.offsets[v : v + 2]) for v in variables])
-    owner = np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))
+    owner = lists.owners
     inside = place[lists.parents]
     sizes = np.bincount(owner[inside >= 0], minlength=lists.n_sets)
     order = np.full(lists.n_sets, -1, np.int64)
@@ -492,7 +495,7 @@ def upwards(sets: Sets, decided: Ints) -> Flags:
     above = np.zeros((n, n), np.bool_)
     passing = np.flatnonzero(decided >= 0)
     for u in passing:
-        above[u, sets.parents[sets.starts[decided[u]] : sets.starts[decided[u] + 1]]] = True
+        above[u, sets.parents_of(decided[u])] = True
     for u in passing:  # Warshall: whoever has u above has what is above u
         above[above[:, u]] |= above[u]
     return above
@@ -520,23 +523,18 @@ def passed(
     sets: Sets, x: Floats, decided: Ints, members: tuple[int, ...]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
     """Return the decided variables between members, with the parents they pass on."""
-
-    def parents_of(i: int) -> list[int]:
-        found: list[int] = sets.parents[sets.starts[i] : sets.starts[i + 1]].tolist()
-        return found
-
     inside = set(members)
     queue = [
         p
         for v in members
         for i in range(*sets.offsets[v : v + 2])
         if x[i] > ZERO
-        for p in parents_of(i)
+        for p in sets.parents_of(i).tolist()
     ]
     met: dict[int, list[int]] = {}
     for u in queue:
         if decided[u] >= 0 and u not in inside and u not in met:
-            met[u] = parents_of(int(decided[u]))
+            met[u] = sets.parents_of(decided[u]).tolist()
             queue.extend(met[u])
     leading: set[int] = set()
     grown = True

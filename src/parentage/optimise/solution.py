@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
 from parentage.network.network import Network, arc_gains
@@ -64,14 +64,14 @@ class Solution:
         arcs without such a set have no gain.
     engine
         The method that proved the network, or found it if there is no proof: ``"subsets"``,
-        ``"orders"``, ``"root LP"`` or ``"branch-and-cut"``; several, joined by ``" + "``, if
-        parts were solved by different methods.
+        ``"forest"``, ``"orders"``, ``"root LP"`` or ``"branch-and-cut"``; several, joined by
+        ``" + "``, if parts were solved by different methods.
     ties
         ``"fewest arcs"`` if no network with the same score has fewer arcs, ``"unknown"`` if the
         method cannot tell.
     stopped
-        Why the search stopped before the proof: ``"time"``, ``"gap"`` or ``"interrupt"``; None
-        if it was not stopped.
+        Why the search stopped before the proof: ``"time"``, ``"gap"``, ``"memory"`` or
+        ``"interrupt"``; None if it was not stopped.
     record
         Counts of the search: nodes, cuts, linear programmes.
     trace
@@ -149,12 +149,8 @@ class Solution:
             self.compared,
         )
 
-    def facts(self) -> dict[str, Any]:
-        """Return what the solution says of itself, as plain values for files and JSON."""
-        return self.finding.to_dict()
-
     def with_support(self, support: Support) -> Solution:
-        """Return the solution with what is known of its arcs, for pictures and notebooks.
+        """Return the solution with what is known of its arcs, for figures and notebooks.
 
         Raises
         ------
@@ -188,16 +184,16 @@ class Solution:
         ----------
         path
             ``.bif``, ``.xmlbif``: the network with probabilities; ``.json``: everything that is
-            known; ``.html``: the page about it; ``.svg``, ``.png``, ``.pdf``, ``.dot``: pictures.
+            known; ``.html``: the report; ``.svg``, ``.png``, ``.pdf``, ``.dot``: figures.
         parameters
             Probabilities, by default ``network.fit(table)`` of the table learned from.
         support
-            How sure every arc is (:func:`parentage.support`), for the page.
+            How sure every arc is (:func:`parentage.support`), for the report.
         size
-            Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"`` or such as
+            Width of a figure on paper: ``"column"``, ``"page"``, ``"slide"`` or such as
             ``"120mm"``.
         title
-            What the page is called.
+            Title of the report.
         """
         from parentage.report.page import save
 

@@ -160,6 +160,16 @@ class CandidateLists:
         return len(self.scores)
 
     @property
+    def children(self) -> npt.NDArray[np.int64]:
+        """``int64[m]``: the child of every set."""
+        return np.repeat(np.arange(self.n_variables), np.diff(self.offsets))
+
+    @property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The set of every entry of ``parents``."""
+        return np.repeat(np.arange(self.n_sets), np.diff(self.starts))
+
+    @property
     def max_in_degree(self) -> int:
         """Size of the largest parent set."""
         return int(np.diff(self.starts).max(initial=0))

@@ -18,16 +18,17 @@ coefficient and rounded up, that is the new clause of v.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from parentage.check.document import ProofError
-from parentage.check.nodes import closed_values
+from parentage.check.nodes import closed_values, reached_members, spread_up
 from parentage.vipr.model import Row
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from parentage.check.document import StatedCut
     from parentage.vipr.model import Lines
@@ -96,10 +97,30 @@ def forced(lines: Lines, path: list[int], arcs: dict[tuple[int, int], int]) -> i
     return arcs[first, path[-1]]
 
 
+def ways_down(above: Mapping[int, Iterable[int]], v: int) -> dict[int, int]:
+    """Return the ancestors of a variable, each with the next one on a shortest way down to it."""
+    found: dict[int, int] = {}
+    waiting = [v]
+    for below in waiting:
+        for u in sorted(above.get(below, ())):
+            if u not in found:
+                found[u] = below
+                waiting.append(u)
+    return found
+
+
+def path_down(below: Mapping[int, int], first: int, last: int) -> list[int]:
+    """Follow :func:`ways_down` from an ancestor to the variable, which may be the same one."""
+    path = [first, below[first]]
+    while path[-1] != last:
+        path.append(below[path[-1]])
+    return path
+
+
 Weights = dict[int, int]
 """By set what it is worth."""
 
-MOST_MEMBERS = 12
+MOST_WRITTEN = 12
 """Members of a local cut, or variables of a part solved by dynamic programming."""
 
 
@@ -130,9 +151,9 @@ def derive_cut(lines: Lines, cut: StatedCut, sets: Collection[int]) -> int | Non
     """
     if cut.k:
         return _cluster(lines, frozenset(cut.members), cut.k, sets, {})
-    if len(cut.members) > MOST_MEMBERS:
+    if len(cut.members) > MOST_WRITTEN:
         raise ProofError(
-            f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_MEMBERS} are written"
+            f"VIPR: a local cut has {len(cut.members)} members, at most {MOST_WRITTEN} are written"
         )
     return _local(lines, cut, sets)
 
@@ -152,7 +173,7 @@ def _cluster(
     """
     if (members, k) in known:
         return known[members, k]
-    if 2 * k > len(members) <= MOST_MEMBERS:
+    if 2 * k > len(members) <= MOST_WRITTEN:
         found = _packing(lines, members, k, sets)
     else:
         found = _crowd(lines, members, k, sets, known)
@@ -163,16 +184,14 @@ def _cluster(
 def _packing(lines: Lines, members: frozenset[int], k: int, sets: Collection[int]) -> int | None:
     """Derive a cluster cut as a local cut in which every set of k parents or more is worth 1."""
     model, order = lines.model, sorted(members)
-    bit = {u: 1 << t for t, u in enumerate(order)}
     found = []
     for v in order:
-        masks = {i: sum(bit.get(u, 0) for u in model.parents[i]) for i in model.sets(v)}
-        choices = {i: (1, mask) for i, mask in masks.items() if i in sets and mask.bit_count() >= k}
-        rows = {t: [model.link(u, v)] for t, u in enumerate(order) if (u, v) in model.holders}
-        found.append(Member(v, choices, rows))
+        masks = {i: model.held(i, order) for i in model.sets(v) if i in sets}
+        choices = {i: (1, mask) for i, mask in masks.items() if mask.bit_count() >= k}
+        found.append(Member(v, choices, model.links(v, order)))
     if not any(member.choices for member in found):
         return None
-    return best_order(lines, found, len(members) - k)
+    return OrderBound(lines, found).derive(len(members) - k)
 
 
 def _crowd(
@@ -255,42 +274,27 @@ def _local(lines: Lines, cut: StatedCut, sets: Collection[int]) -> int | None:
     and before those who hold it. With these orders it is a local cut like others.
     """
     model = lines.model
-    reached, worth = _reach(cut), closed_values(cut)
+    reached, worth = reached_members(cut), closed_values(cut)
     plain, passing = [], []
     for j, v in enumerate(cut.members):
-        bit = {u: 1 << t for t, u in enumerate(cut.members)}
         own, all_ = {}, {}
         for i in model.sets(v):
             if i not in sets:
                 continue
-            direct = sum(bit.get(u, 0) for u in model.parents[i])
-            seen = direct
+            direct = seen = model.held(i, cut.members)
             for u in model.parents[i]:
                 seen |= reached.get(u, 0)
             seen &= ~(1 << j)
             if value := int(worth[j, seen]):
                 own[i], all_[i] = (value, direct), (value, seen)
-        links = {
-            t: [model.link(u, v)] for t, u in enumerate(cut.members) if (u, v) in model.holders
-        }
+        links = model.links(v, cut.members)
         plain.append(Member(v, own, links))
         passing.append(Member(v, all_, links))
     if not cut.through or cut.weight == 0:
         if not any(member.choices for member in plain):
             return None
-        return best_order(lines, plain, cut.right)
+        return OrderBound(lines, plain).derive(cut.right)
     return _through(lines, cut, plain, passing, reached, sets)
-
-
-def _reach(cut: StatedCut) -> dict[int, int]:
-    """Members (as bits) above every variable passed through."""
-    bit = {u: 1 << t for t, u in enumerate(cut.members)}
-    reached = {u: sum(bit.get(p, 0) for p in parents) for u, parents in cut.through}
-    for _ in cut.through:
-        for u, parents in cut.through:
-            for parent in parents:
-                reached[u] |= reached.get(parent, 0)
-    return reached
 
 
 def _through(
@@ -314,7 +318,7 @@ def _through(
     ones = [(model.one(u), weight) for u, own in needed.items() if own]
     if not worth:
         return lines.derive(Row(whole, -1, right), ones)
-    without = best_order(lines, plain, cut.right + weight)
+    without = OrderBound(lines, plain).derive(cut.right + weight)
     if len(ones) < len(needed):  # one of them cannot have its parents
         return lines.derive(Row(whole, -1, right), [(without, 1), *ones])
     low = lines.assume(Row(whole, -1, right))
@@ -332,7 +336,7 @@ def _through(
             row = [(holding, 1), *rest, (model.link(p, u), -1)]
             arcs[p, u] = lines.derive(model.clause([(p, u)]), row)
     members = _with_passages(lines, cut, passing, reached, arcs)
-    bound = best_order(lines, members, cut.right)
+    bound = OrderBound(lines, members).derive(cut.right)
     absurd = lines.derive(
         Row({}, 1, 1), [(high, 1), (bound, -1), *((one, -times) for one, times in ones)]
     )
@@ -348,9 +352,8 @@ def _with_passages(
 ) -> list[Member]:
     """Add rows by which what a variable reaches comes before those that hold it."""
     model = lines.model
-    above: dict[int, list[int]] = defaultdict(list)
-    for u, parents in cut.through:
-        above[u] = list(parents)
+    above = dict(cut.through)
+    below = {u: ways_down(above, u) for u in reached}
     found = []
     for j, member in enumerate(passing):
         v, rows = member.variable, {t: list(own) for t, own in member.rows.items()}
@@ -361,7 +364,7 @@ def _with_passages(
                 continue
             for t, w in enumerate(cut.members):
                 if reached[u] >> t & 1 and t != j:
-                    first = forced(lines, _path(above, w, u), arcs)
+                    first = forced(lines, path_down(below[u], w, u), arcs)
                     terms = [(model.link(u, v), 1), (model.cycle(w, u, v), 1), (first, -1)]
                     holders = [i for i in model.holders[u, v] if i in member.choices]
                     variable, coefficient, constant = model.before(w, v)
@@ -371,23 +374,8 @@ def _with_passages(
     return found
 
 
-def _path(above: dict[int, list[int]], first: int, last: int) -> list[int]:
-    """A chain of arcs from ``first`` down to ``last``, the shortest one."""
-    below = {last: last}
-    waiting = [last]
-    for v in waiting:
-        for u in above.get(v, ()):
-            if u not in below:
-                below[u] = v
-                waiting.append(u)
-    path = [first]
-    while path[-1] != last:
-        path.append(below[path[-1]])
-    return path
-
-
-def best_order(lines: Lines, members: Sequence[Member], right: int) -> int:
-    """Derive that the choices of members are worth ``right`` at most; return the row's number.
+class OrderBound:
+    """What the choices of members are worth at most, derived by dynamic programming over subsets.
 
     For a set T of members, "if T comes before the rest, it is worth at most b(T)" is
 
@@ -397,38 +385,31 @@ def best_order(lines: Lines, members: Sequence[Member], right: int) -> int:
     the most that j is worth with them. So nobody is last, which cannot be. b(T) is what T may be
     worth for the whole to hold, asked for from the whole set down; a set whose members cannot reach
     it together, whatever the order, or with a member that nobody waits for, needs no such cases.
-
-    Raises
-    ------
-    ProofError
-        An order reaches more.
     """
-    return _Programme(lines, members).bound(right)
-
-
-class _Programme:
-    """The dynamic programme of :func:`best_order`."""
 
     def __init__(self, lines: Lines, members: Sequence[Member]) -> None:
         self.lines, self.members = lines, members
         size = len(members)
-        values = [[0] * (1 << size) for _ in members]
+        values = np.zeros((size, 1 << size), np.int64)
         self.waits = [0] * size
         for j, member in enumerate(members):
             for value, mask in member.choices.values():
-                values[j][mask] = max(values[j][mask], value)
+                values[j, mask] = max(int(values[j, mask]), value)
                 self.waits[j] |= mask
-            for t in range(size):
-                for mask in range(1 << size):
-                    if mask >> t & 1:
-                        values[j][mask] = max(values[j][mask], values[j][mask ^ 1 << t])
-        self.most = values
+        spread_up(values)
+        self.most: list[list[int]] = values.tolist()
         rows = max((len(own) for member in members for own in member.rows.values()), default=1)
-        self.large = max(1, rows * max((own[-1] for own in values), default=0))
+        self.large = max(1, rows * int(values.max(initial=0)))
         self.proved: dict[int, int] = {}
 
-    def bound(self, right: int) -> int:
-        """Derive the bound on the whole."""
+    def derive(self, right: int) -> int:
+        """Derive that all are worth ``right`` at most; return the number of that row.
+
+        Raises
+        ------
+        ProofError
+            An order reaches more.
+        """
         full = (1 << len(self.members)) - 1
         needs = self._needs(full, right)
         for mask in sorted(needs, key=lambda mask: (mask.bit_count(), mask)):
@@ -505,8 +486,7 @@ class _Programme:
             return
         last = self._last(mask)
         if last is not None:
-            terms = [(row_, times) for row_, times in self._own(last, mask)]
-            rest = mask ^ 1 << last
+            terms, rest = self._own(last, mask), mask ^ 1 << last
             terms += [(self.proved[rest], 1)] if rest else []
             self.proved[mask] = self.lines.derive(row, terms)
             return

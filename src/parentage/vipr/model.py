@@ -20,13 +20,14 @@ may be divided by a whole number, which is where fractions come from.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple, TextIO
 
 from parentage.check.document import ProofError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from parentage.check.families import Families
 
@@ -84,8 +85,8 @@ class Model:
         self._pair = {pair: k for k, pair in enumerate(self.pairs)}
         self._triple = {triple: k for k, triple in enumerate(self.triples)}
         sizes = (self.m + len(self.pairs), len(self.pairs), self.n, len(self.arcs))
-        ends = [APART * (k + 1) for k in range(4)] if known is None else _running(sizes)
-        self.upper, self.ones, self.links, self.cycles = ends
+        ends = [APART * (k + 1) for k in range(4)] if known is None else accumulate(sizes)
+        self.upper, self.ones, self.first_link, self.cycles = ends
         self.n_rows = APART * 5 if known is None else self.cycles + len(self.triples)
 
     @property
@@ -96,6 +97,17 @@ class Model:
     def sets(self, v: int) -> range:
         """The sets of a variable."""
         return range(self.offsets[v], self.offsets[v + 1])
+
+    def held(self, i: int, members: Sequence[int]) -> int:
+        """The members, as bits, that set ``i`` holds."""
+        return sum(1 << t for t, u in enumerate(members) if u in self.parents[i])
+
+    def links(self, v: int, members: Sequence[int]) -> dict[int, list[int]]:
+        """By member, as an index, the row that puts it before ``v`` where a set of ``v`` holds it.
+
+        Only for members that some set of ``v`` holds.
+        """
+        return {t: [self.link(u, v)] for t, u in enumerate(members) if (u, v) in self.holders}
 
     def before(self, u: int, v: int) -> tuple[int, int, int]:
         """``u`` before ``v`` as a variable, its coefficient and a constant."""
@@ -121,7 +133,7 @@ class Model:
 
     def link(self, u: int, v: int) -> int:
         """Number of the row that puts ``u`` before ``v`` where a set of ``v`` holds it."""
-        return self.links + self._link[u, v]
+        return self.first_link + self._link[u, v]
 
     def cycle(self, a: int, b: int, c: int) -> int:
         """Number of the row that forbids a cycle of three."""
@@ -142,8 +154,8 @@ class Model:
             a, b, c = self.triples[index - self.cycles]
             some = self.clause(((a, b), (b, c), (c, a)))
             return Row(some.coefficients, -1, some.right + 1)
-        if index >= self.links:
-            u, v = self.arcs[index - self.links]
+        if index >= self.first_link:
+            u, v = self.arcs[index - self.first_link]
             variable, coefficient, constant = self.before(u, v)
             coefficients = dict.fromkeys(self.holders[u, v], 1)
             coefficients[variable] = -coefficient
@@ -180,14 +192,6 @@ class Model:
                     ready.append(v)
         ordered = [self.m + k for k, (u, v) in enumerate(self.pairs) if place[u] < place[v]]
         return [*sets, *ordered]
-
-
-def _running(sizes: Iterable[int]) -> list[int]:
-    total, sums = 0, []
-    for size in sizes:
-        total += size
-        sums.append(total)
-    return sums
 
 
 SENSES = {1: "G", 0: "E", -1: "L"}
@@ -301,10 +305,6 @@ class Lines:
         self._waiting.clear()
         self._last.clear()
 
-    def drop(self, index: int) -> None:
-        """Forget a row that was kept."""
-        del self._rows[index]
-
     def _bounds(self, total: Mapping[int, int], sense: int, times: dict[int, int]) -> int:
         """Make up with bounds what is left over; return what that adds to the right side."""
         right = 0
@@ -342,22 +342,28 @@ class Lines:
             self.size += _length(row.coefficients, 1) + _length(times or {}, divide) + 40
         else:
             if times is not None:
-                reason += f" {len(times)}" + _terms(times, divide)
+                reason += f" {terms_text(times, divide)}"
             text = f"d{index} {SENSES[row.sense]} {row.right} {self.left(row)} {{ {reason} }}"
         self._waiting.append((index, text))
         return index
 
     def left(self, row: Row) -> str:
         """The left side of a row as the format has it."""
-        if row.coefficients is self.model.objective:
-            return "OBJ"
-        return str(len(row.coefficients)) + _terms(row.coefficients, 1)
+        objective = row.coefficients is self.model.objective
+        return "OBJ" if objective else terms_text(row.coefficients)
 
 
-def _terms(numbers: Mapping[int, int], divide: int) -> str:
+def terms_text(numbers: Mapping[int, int], divide: int = 1) -> str:
+    """Write numbers by index as the format has them: how many there are, then each in turn.
+
+    >>> terms_text({3: 2, 5: -1}), terms_text({3: 2, 5: -1}, divide=4)
+    ('2 3 2 5 -1', '2 3 1/2 5 -1/4')
+    """
     if divide == 1:
-        return "".join([f" {index} {number}" for index, number in numbers.items()])
-    return "".join([f" {index} {_fraction(number, divide)}" for index, number in numbers.items()])
+        terms = [f" {index} {number}" for index, number in numbers.items()]
+    else:
+        terms = [f" {index} {_fraction(number, divide)}" for index, number in numbers.items()]
+    return str(len(numbers)) + "".join(terms)
 
 
 def _fraction(number: int, divide: int) -> str:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.check.document import LARGEST, ProofError, StatedCut
-from parentage.check.nodes import checked_row, forest_costs, forest_prices
-from parentage.vipr.cuts import MOST_MEMBERS
+from parentage.check.document import ProofError, StatedCut
+from parentage.check.nodes import checked_row, excluded, forest_costs, forest_prices
+from parentage.vipr.cuts import MOST_WRITTEN, path_down, ways_down
 
 if TYPE_CHECKING:
     from parentage.check.document import Document, ProofNode, Round, Step
@@ -168,23 +168,17 @@ class Walk:
         return False
 
     def _round(self, node: WalkedNode, step: Round, scale: int, state: SetsLeft) -> bool:
-        families = self.families
-        reduced, right = families.cost * scale, 0
-        for k, factor in zip(*step, strict=True):
-            row = self._row(k)
-            right += row.right * factor
-            reduced[row.sets] += row.weight * factor
-        reduced[~state.left] = LARGEST
-        least = np.minimum.reduceat(reduced, families.offsets[:-1])
-        room: int = scale * (node.goal - 1) - (sum(least[node.variables].tolist()) - right)
-        inside = state.left & self._inside(node)
-        rise = reduced - np.repeat(least, np.diff(families.offsets))
-        gone = np.flatnonzero(inside & (rise > room)) if room >= 0 else np.zeros(0, np.int64)
-        if room >= 0 and not len(gone):
-            return False
-        node.moves.append(Removal(step, scale, gone))
-        state.left[gone] = False
-        return room < 0
+        """Remove what a round of cuts excludes; True when it closes the node."""
+        cuts = [(self._row(k), times) for k, times in zip(*step, strict=True)]
+        variables = np.array(node.variables)
+        gone = excluded(self.families, state.left, variables, node.goal, cuts, scale)
+        if gone is None:
+            node.moves.append(Removal(step, scale, np.zeros(0, np.int64)))
+            return True
+        if len(gone):
+            node.moves.append(Removal(step, scale, gone))
+            state.left[gone] = False
+        return False
 
     def _inside(self, node: WalkedNode) -> Flags:
         inside = np.zeros(self.families.n, np.bool_)
@@ -203,19 +197,19 @@ class Walk:
             if self._exhausted(node, state):
                 return True
             above = {v: self._forced(v, state) & variables for v in node.variables}
-            ancestors = {v: _upwards(above, v) for v in node.variables}
+            ancestors = {v: ways_down(above, v) for v in node.variables}
             for v in node.variables:
                 if v in ancestors[v]:
-                    path = _path(ancestors[v], v, v)
+                    path = path_down(ancestors[v], v, v)
                     node.moves.append(Forced(path, np.zeros(0, np.int64)))
                     return True
             changed = False
             for v in node.variables:
                 for u in ancestors[v]:  # u is above v: no set of u can hold v
-                    own = np.arange(families.offsets[u], families.offsets[u + 1])
+                    own = families.sets(u)
                     own = own[families.holding(u, v) & state.left[own]]
                     if len(own):
-                        node.moves.append(Forced(_path(ancestors[v], u, v), own))
+                        node.moves.append(Forced(path_down(ancestors[v], u, v), own))
                         state.left[own] = False
                         changed = True
             if not changed:
@@ -223,8 +217,7 @@ class Walk:
 
     def _forced(self, v: int, state: SetsLeft) -> set[int]:
         """Parents that all sets left of a variable have."""
-        families = self.families
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = self.families.sets(v)
         common: set[int] | None = None
         for i in own[state.left[own]].tolist():
             held = self._held(i)
@@ -238,9 +231,7 @@ class Walk:
         families, variables = self.families, set(node.variables)
         for v in node.variables:
             own = [
-                i
-                for i in range(families.offsets[v], families.offsets[v + 1])
-                if state.left[i] and state.stands_for[i] == i
+                i for i in families.sets(v).tolist() if state.left[i] and state.stands_for[i] == i
             ]
             held = {i: self._held(i) & variables for i in own}
             own.sort(key=lambda i: (families.cost[i], len(held[i]), i))
@@ -254,8 +245,7 @@ class Walk:
                     span[span == i] = better
 
     def _held(self, i: int) -> set[int]:
-        families = self.families
-        return set(families.parents[families.starts[i] : families.starts[i + 1]].tolist())
+        return set(self.families.parents_of(i).tolist())
 
     def _end(
         self, node: WalkedNode, source: ProofNode, state: SetsLeft, number: int, depth: int
@@ -274,10 +264,10 @@ class Walk:
                 raise ProofError(f"{where} (forest): its bound is less than the goal")
             self._note(WalkedNode(node.variables, node.goal, node.moves[moves:]), start)
         elif source.solved_by == "subsets":
-            if len(node.variables) > MOST_MEMBERS:
+            if len(node.variables) > MOST_WRITTEN:
                 raise ProofError(
                     f"{where}: it solves {len(node.variables)} variables by dynamic programming, "
-                    f"and a VIPR file is written for at most {MOST_MEMBERS}"
+                    f"and a VIPR file is written for at most {MOST_WRITTEN}"
                 )
             node.left = np.flatnonzero(state.left & self._inside(node))
         else:
@@ -287,7 +277,7 @@ class Walk:
         self, node: WalkedNode, branch: tuple[int, int, int, int], state: SetsLeft, depth: int
     ) -> None:
         families, (u, v, *sides) = self.families, branch
-        own = np.arange(families.offsets[v], families.offsets[v + 1])
+        own = families.sets(v)
         holding = families.holding(v, u)[state.stands_for[own] - own[0]]
         without, with_ = state.copy(), state.copy()
         without.left[own[holding]] = False
@@ -310,23 +300,3 @@ class Walk:
                 self.cuts.append(StatedCut(members, len(members) - 1, 1))
                 times.append(price)
         return self._round(node, (tuple(cuts), tuple(times)), 1, state)
-
-
-def _upwards(above: dict[int, set[int]], v: int) -> dict[int, int]:
-    """The ancestors of a variable, each with the next one on a shortest way down to it."""
-    found: dict[int, int] = {}
-    waiting = [v]
-    for below in waiting:
-        for u in sorted(above[below]):
-            if u not in found:
-                found[u] = below
-                waiting.append(u)
-    return found
-
-
-def _path(downwards: dict[int, int], first: int, last: int) -> list[int]:
-    """The way down from an ancestor to a variable, which may be the same one."""
-    path = [first, downwards[first]]
-    while path[-1] != last:
-        path.append(downwards[path[-1]])
-    return path

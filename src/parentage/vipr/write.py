@@ -28,8 +28,8 @@ from parentage.check.families import (
     whole_scores,
 )
 from parentage.files.atomic import replacing
-from parentage.vipr.cuts import Member, best_order, derive_cut, forced
-from parentage.vipr.model import SENSES, Lines, Model, Row
+from parentage.vipr.cuts import Member, OrderBound, derive_cut, forced
+from parentage.vipr.model import SENSES, Lines, Model, Row, terms_text
 from parentage.vipr.walk import Forced, Removal, Walk
 
 if TYPE_CHECKING:
@@ -100,6 +100,10 @@ class Derivation:
             return self._subsets(node, known)
         return self._split(node, known)
 
+    def _zero_sets(self, known: Known) -> set[int]:
+        """The sets that are known to be 0."""
+        return {i for index in known.zeros for i in self.lines.row(index).coefficients}
+
     def _derived(self, k: int) -> int | None:
         """The row of a cut, derived for all it is used for when it is first asked for."""
         if k not in self._cuts:
@@ -121,7 +125,7 @@ class Derivation:
         for index, times in terms:
             for i, weight in lines.row(index).coefficients.items():
                 reduced[i] = reduced.get(i, 0) + weight * times
-        zero = {i for index in known.zeros for i in lines.row(index).coefficients}
+        zero = self._zero_sets(known)
         room = sum(times * lines.row(index).right for index, times in terms)
         for v in node.variables:
             least = min(reduced.get(i, 0) for i in model.sets(v) if i not in zero)
@@ -199,7 +203,7 @@ class Derivation:
         """Add up parts, and the least costs of variables in none."""
         model, lines = self.model, self.lines
         parts = [self.prove(part, known.zeros) for part in node.parts]
-        zero = {i for index in known.zeros for i in lines.row(index).coefficients}
+        zero = self._zero_sets(known)
         free = set(node.variables).difference(*(part.variables for part in node.parts))
         terms = [(known.cost, -1), *((part, 1) for part in parts)]
         for v in sorted(free):
@@ -213,23 +217,15 @@ class Derivation:
         """Close a node by dynamic programming, as a local cut: worth is what is not paid."""
         model, lines = self.model, self.lines
         left = set(node.left.tolist() if node.left is not None else ())
-        bit = {v: 1 << t for t, v in enumerate(node.variables)}
         members, ones, right = [], [], -node.goal
         for v in node.variables:
             own = [i for i in model.sets(v) if i in left]
             dearest = max(node.goal, 1 + max(model.cost[i] for i in own))
             right += dearest
             ones.append((model.one(v), -dearest))
-            choices = {
-                i: (dearest - model.cost[i], sum(bit.get(u, 0) for u in model.parents[i]))
-                for i in own
-            }
-            rows = {
-                t: [model.link(u, v)] for t, u in enumerate(node.variables)
-                if (u, v) in model.holders
-            }  # fmt: skip
-            members.append(Member(v, choices, rows))
-        bound = best_order(lines, members, right)
+            choices = {i: (dearest - model.cost[i], model.held(i, node.variables)) for i in own}
+            members.append(Member(v, choices, model.links(v, node.variables)))
+        bound = OrderBound(lines, members).derive(right)
         absurd = lines.derive(
             Row({}, -1, -1), [(known.cost, 1), (bound, 1), *ones], zeros=known.zeros
         )
@@ -326,21 +322,17 @@ def _families(lists: Lists, document: Document) -> tuple[Families, Ints]:
     whole, _ = whole_scores(lists.scores, document.unit)
     full = make_families(lists, allowed, whole)
     kept = np.flatnonzero(allowed)
-    place = np.cumsum(allowed) - 1
-    sizes = np.diff(full.starts)[kept]
-    starts = np.concatenate([[0], np.cumsum(sizes)])
-    counts = np.add.reduceat(allowed.astype(np.int64), full.offsets[:-1])
     families = Families(
-        np.concatenate([[0], np.cumsum(counts)]),
-        starts,
-        full.parents[np.repeat(allowed, np.diff(full.starts))],
+        np.cumsum([0, *np.bincount(full.child[kept], minlength=full.n)]),
+        np.cumsum([0, *np.diff(full.starts)[kept]]),
+        full.parents[allowed[full.owner]],
         np.ones(len(kept), np.bool_),
         full.cost[kept],
     )
     chosen = np.array(document.chosen, np.int64)
     if not allowed[chosen].all():
         raise ProofError("claim.sets: a set breaks the constraints")
-    return families, place[chosen]
+    return families, np.searchsorted(kept, chosen)
 
 
 def _head(
@@ -363,21 +355,14 @@ def _head(
         f"\nINT {model.n_variables}\n",
         "\n".join(map(str, range(model.n_variables))),
         "\nOBJ min\n",
-        str(len(model.objective)),
-        "".join(f" {i} {cost}" for i, cost in model.objective.items()),
+        terms_text(model.objective),
         f"\nCON {model.n_rows} {model.ones}\n",
     ]
     for index in range(model.n_rows):
         row = model.row(index)
-        text.append(f"c{index} {SENSES[row.sense]} {row.right} {_left(row)}\n")
+        text.append(f"c{index} {SENSES[row.sense]} {row.right} {terms_text(row.coefficients)}\n")
     ones = model.solution(chosen.tolist())
     text.append(f"RTP range {bounds[0]} {bounds[1]}\nSOL 1\n")
-    text.append(f"network {len(ones)}" + "".join(f" {i} 1" for i in ones) + "\n")
+    text.append(f"network {terms_text(dict.fromkeys(ones, 1))}\n")
     text.append(f"DER {derivations}\n")
     return text
-
-
-def _left(row: Row) -> str:
-    return str(len(row.coefficients)) + "".join(
-        f" {i} {number}" for i, number in row.coefficients.items()
-    )
