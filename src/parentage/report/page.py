@@ -22,6 +22,7 @@ from markupsafe import Markup, escape
 from parentage import __version__
 from parentage.arcs.records import spreadsheet_cell
 from parentage.files.atomic import csv_text, write_text
+from parentage.network.expectation import distributions
 from parentage.network.formats import is_page, write_network
 from parentage.report.facts import direction_of
 from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
@@ -457,10 +458,7 @@ def _follow(what_if: WhatIf) -> bool:
     if what_if.parameters.smoothing is None:
         return False
     for table, counts in zip(what_if.parameters.tables, what_if.counts or (), strict=True):
-        cells = counts + what_if.parameters.smoothing
-        totals = cells.sum(axis=1, keepdims=True)
-        alike = np.full(cells.shape, 1 / cells.shape[1])
-        if not np.allclose(table, np.divide(cells, totals, out=alike, where=totals > 0), 1e-12, 0):
+        if not np.allclose(table, distributions(counts + what_if.parameters.smoothing), 1e-12, 0):
             return False
     return True
 
