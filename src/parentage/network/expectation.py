@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from parentage.network.network import Network
     from parentage.scoring.encoding import Layout
 
-    Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.number]]
+    Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]
     """Codes ``[variable, row]``, −1 where missing, and how often each row occurs; empty: once."""
 
 Floats = npt.NDArray[np.float64]
@@ -95,7 +95,8 @@ def distributions(counts: Floats) -> Floats:
     """Return rows ``float64[q, r]`` as shares of their sums; uniform where a row is empty."""
     totals = counts.sum(axis=1, keepdims=True)
     uniform = np.full(counts.shape, 1 / counts.shape[1])
-    return np.divide(counts, totals, out=uniform, where=totals > 0)
+    shares: Floats = np.divide(counts, totals, out=uniform, where=totals > 0)
+    return shares
 
 
 class Structure(NamedTuple):
@@ -602,7 +603,7 @@ class _Builder:
     def finished(self, weights: Floats) -> Expectation:
         """Put everything together, with the counts of complete families."""
         network, sizes = self.structure
-        counted = family_counts(network, sizes, [(self.codes, weights)])
+        counted = family_counts(network, sizes, [(self.codes, weights.astype(np.int64))])
         known = np.concatenate([np.empty(0), *(cells.ravel() for cells in counted)])
         none = np.empty(0, np.int64)
         cases = [len(part.component.first) for part in self.listed]

@@ -313,7 +313,7 @@ class Parameters:
             known = [float(k == case.codes.get(v)) for k in range(len(labels))]
             shares = found[v][0].tolist() if v in found else known
             marginals[self.network.names[v]] = dict(zip(labels, shares, strict=True))
-        return Posterior(marginals, case.given, case.intervene, log_probability)
+        return Posterior(case.given, case.intervene, log_probability, marginals)
 
     def joint(
         self,
@@ -332,7 +332,7 @@ class Parameters:
         values, logs = joint_posterior(case.model, case.observed, asked)
         log_probability = case.possible(float(logs[0]))
         states = tuple(self.states[v] for v in asked)
-        return Joint(names, states, values[0], case.given, case.intervene, log_probability)
+        return Joint(case.given, case.intervene, log_probability, names, states, values[0])
 
     def most_probable(
         self,
@@ -345,7 +345,7 @@ class Parameters:
         log_probability = case.possible(float(log_evidence(case.model, case.observed)[0]))
         codes, logs = most_probable_codes(case.model, case.observed)
         states = {self.network.names[v]: self.states[v][int(codes[v][0])] for v in sorted(codes)}
-        return MostProbable(states, case.given, case.intervene, log_probability, float(logs[0]))
+        return MostProbable(case.given, case.intervene, log_probability, states, float(logs[0]))
 
     def intervals(
         self,
@@ -474,9 +474,9 @@ def fit_parameters(
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
             warn(ParentageWarning(f"{note}; {FALLBACK}", *ways))
     counts = family_counts(network, cardinalities, _blocks(data))
-    tables = tuple(map(distributions, map(np.add, counts, priors)))
+    tables = [distributions(cells + prior) for cells, prior in zip(counts, priors, strict=True)]
     known = None if data.has_holes else counts
-    return Parameters(network, data.states, tables, note, smoothing, known)
+    return Parameters(network, data.states, tuple(tables), note, smoothing, known)
 
 
 def _blocks(data: Table) -> Iterator[Block]:
