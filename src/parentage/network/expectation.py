@@ -91,7 +91,7 @@ def family_counts(
     return tuple(cells.reshape(shape) for cells, shape in zip(counts, shapes, strict=True))
 
 
-def distributions(counts: Floats) -> Floats:
+def distributions(counts: npt.NDArray[np.floating]) -> Floats:
     """Return rows ``float64[q, r]`` as shares of their sums; uniform where a row is empty."""
     totals = counts.sum(axis=1, keepdims=True)
     uniform = np.full(counts.shape, 1 / counts.shape[1])
