@@ -142,6 +142,8 @@ def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
     """Ask for lists that reach as far as the near-optimal networks."""
     if within is None or scoring.width is not None:
         return scoring
+    if not math.isfinite(within):
+        raise InputError("must be a finite number, e.g. 20", about=Way("within", within))
     return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
 
 

@@ -111,8 +111,6 @@ class Goal(Settings):
         from parentage.errors import InputError
 
         if self.within is not None:
-            if not math.isfinite(self.within):
-                raise InputError(f"--within {self.within}: type a factor of at least 1, e.g. 20")
             if self.certificate or self.start:
                 raise InputError(
                     "--within prints many networks; leave --certificate and --start out"
