@@ -28,7 +28,6 @@ import json
 import math
 from dataclasses import dataclass, replace
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, warn
-from parentage.files.atomic import csv_text, write_text
+from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
@@ -67,6 +66,9 @@ SAMPLE_SIZES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 EQUAL = 1e-9
 """Weights that differ by less than this share of BIC's penalty are one weight."""
+
+FILES = (".json", ".csv", ".svg")
+"""Extensions of the files that a path is written to."""
 
 Pair = tuple[str, str]
 Numbers = npt.NDArray[np.int64]
@@ -206,7 +208,7 @@ class PenaltyPath:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the path as ``.json``, ``.csv``, or a figure, ``.svg``."""
-        ending = check_path_file(path)
+        ending = extension_of(path, *FILES)
         if ending == ".json":
             text = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
         else:
@@ -216,14 +218,6 @@ class PenaltyPath:
     def __repr__(self) -> str:
         exact = "on a grid" if self.grid else "exact"
         return f"PenaltyPath: {len(self)} networks, {exact}"
-
-
-def check_path_file(path: str | os.PathLike[str]) -> str:
-    """Return the extension of a file that a path can be written to; refuse others."""
-    ending = Path(path).suffix.lower()
-    if ending not in (".json", ".csv", ".svg"):
-        raise InputError(f"{str(path)!r} has an unknown extension; use .json, .csv or .svg")
-    return ending
 
 
 def path(

@@ -89,10 +89,11 @@ def path(
     left out, e.g. parentage path clinic.csv -o path.svg. With --score bdeu the equivalent sample
     size takes ten values from 0.1 to 100.
     """
-    from parentage.answers.path import LEAST, MOST, check_path_file, path_of, unproven_text
+    from parentage.answers.path import FILES, LEAST, MOST, path_of, unproven_text
+    from parentage.files.atomic import extension_of
 
     if output is not None:
-        check_path_file(output)
+        extension_of(output, *FILES)
     check_outputs([output], source, reading.recipe, model.constraints)
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
     scoring = replace(model, score=score).scoring(table.names)

@@ -88,11 +88,10 @@ def report(source: str, output: str, title: str | None, data: str | None, readin
 
 def check_page(path: str) -> None:
     """Refuse a page that cannot be written, before the work."""
-    from parentage.errors import InputError
-    from parentage.network.formats import check_network_target, is_page
+    from parentage.files.atomic import extension_of
+    from parentage.network.formats import PAGES, check_network_target
 
-    if not is_page(path):
-        raise InputError(f"{path!r} has an unknown extension; use .html")
+    extension_of(path, *PAGES)
     check_network_target(path, needs_table=False)
 
 
@@ -273,9 +272,10 @@ def support(
     adjacent, and the share of these with the same direction. E.g. parentage support clinic.csv
     --bootstrap 200 --within 20. Ctrl-C prints the results so far.
     """
-    from parentage.arcs.records import check_support_file
+    from parentage.arcs.records import FILES
     from parentage.arcs.support import support_of
     from parentage.errors import InputError
+    from parentage.files.atomic import extension_of
     from parentage.network.formats import is_page, read_network
     from parentage.work.stop import interruptible
 
@@ -287,7 +287,7 @@ def support(
         )
     averaged = output is not None and is_averaged(output, asked)
     if output is not None and not averaged:
-        check_page(output) if paged else check_support_file(output)
+        check_page(output) if paged else extension_of(output, *FILES)
     check_outputs([output], source, network, reading.recipe, model.constraints)
     meant = None if network is None else read_network(network)
     with interruptible(running.stop(), command=True) as stop:

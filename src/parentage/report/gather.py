@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport
+from parentage.arcs.records import ArcSupport, shares_of
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
@@ -210,13 +210,9 @@ class Page:
         return self.equivalent is False
 
     @property
-    def shares(self) -> dict[tuple[str, str], float]:
-        """Support of every arc from 0 to 1: the bootstrap's, or the near-optimal weight."""
-        found = {
-            one.arc: one.near_weight if one.adjacency is None else one.adjacency
-            for one in self.arcs
-        }
-        return {arc: share for arc, share in found.items() if share is not None}
+    def shares(self) -> dict[Arc, float]:
+        """How often the two variables of each arc are adjacent, as :class:`Support` has it."""
+        return shares_of(self.arcs)
 
 
 MOST_WORK = 4_000_000
