@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, counted, warn
 from parentage.network.network import equivalence_classes
 from parentage.optimise.cutting import PHASE, Cutter, stalled
 from parentage.optimise.exact import exact_rises, subset_table
@@ -143,6 +143,11 @@ class NearOptimal:
 
         return Network(self.names, self.parents[self.classes[number][0]]).equivalence_class()
 
+    def times_less(self, number: int) -> float:
+        """Return how many times less probable than the best network the best of a class is."""
+        best = max(self.scores[i] for i in self.classes[number])
+        return math.exp((self.score - best) * self.unit)
+
     def difference(self, number: int) -> dict[str, list[str]]:
         """Return how a class differs from the best one: links added, removed and changed.
 
@@ -188,8 +193,7 @@ class NearOptimal:
     def __repr__(self) -> str:
         return (
             f"NearOptimal: {'' if self.complete else 'at least '}"
-            f"{len(self)} network{'s' if len(self) > 1 else ''} in "
-            f"{len(self.classes)} class{'es' if len(self.classes) > 1 else ''}, "
+            f"{counted(len(self), 'network')} in {counted(len(self.classes), 'class', 'classes')}, "
             f"score {self.score:.6f} and at most {self.width:.6g} below"
         )
 
@@ -300,6 +304,22 @@ def widening(
     pieces = find_pieces(run, problem, chosen, width + margin)
     for found in widen(pieces, chosen, width, margin, max_networks + 1):
         yield _collect(run, best, width, max_networks, found)
+
+
+def within_text(
+    networks: int, classes: int, factor: float, *, complete: bool, best: str = "the best"
+) -> str:
+    """Say how many networks are within a factor of the best; at least so many if not complete.
+
+    >>> within_text(1, 1, 20.0, complete=True)
+    '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
+    """
+    return (
+        f"{'' if complete else 'at least '}{counted(networks, 'network')} in "
+        f"{counted(classes, 'equivalence class', 'equivalence classes')} "
+        f"{'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
+        f"probability of {best}"
+    )
 
 
 def cut_text(near: NearOptimal) -> str:

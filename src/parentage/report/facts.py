@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from parentage.errors import counted
 from parentage.network.parameters import FALLBACK
+from parentage.optimise.near import within_text
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
 from parentage.work.progress import amount
@@ -195,11 +196,8 @@ def methods(
             )
         if support.near is not None:
             near = support.near
-            said.append(
-                f"{'' if near.complete else 'At least '}{counted(near.networks, 'network')} in "
-                f"{counted(near.classes, 'equivalence class', 'equivalence classes')} have at "
-                f"least 1/{near.factor:g} of the posterior probability of the best."
-            )
+            text = within_text(near.networks, near.classes, near.factor, complete=near.complete)
+            said.append(f"{text[0].upper()}{text[1:]}.")
     if parameters is not None and parameters.smoothing is not None:
         counts = (
             ""

@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.arcs.records import ArcSupport, shares_of
-from parentage.errors import InputError, counted
+from parentage.errors import InputError
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
 from parentage.network.record import NetworkRecord
+from parentage.optimise.near import within_text
 from parentage.report.facts import (
     about_probabilities,
     citation,
@@ -454,23 +455,18 @@ def _observed_shares(counts: tuple[Counts, ...]) -> tuple[tuple[float, ...], ...
 
 def alternatives(near: NearOptimal) -> Alternatives:
     """Say which other networks are about as good, and what they do differently."""
-    networks = counted(len(near), "network")
-    count = len(near.classes)
-    classes = counted(count, "equivalence class", "equivalence classes")
-    factor = math.exp(near.width * near.unit)
-    words = (
-        f"{'' if near.complete else 'At least '}{networks} in {classes} have at least "
-        f"1/{factor:.4g} of the posterior probability of the best"
-        f"{'' if near.complete else ' one found'}."
-    )
+    count, factor = len(near.classes), math.exp(near.width * near.unit)
+    best = "the best" if near.complete else "the best one found"
+    words = within_text(len(near), count, factor, complete=near.complete, best=best)
     listed = [
         (
             len(members),
-            math.exp((near.score - max(near.scores[i] for i in members)) * near.unit),
+            near.times_less(number),
             "; ".join(_difference(**near.difference(number))) or "the same links",
         )
         for number, members in enumerate(near.classes[:MOST_CLASSES])
     ]
+    words = f"{words[0].upper()}{words[1:]}."
     return Alternatives(words, tuple(listed), max(0, count - MOST_CLASSES))
 
 

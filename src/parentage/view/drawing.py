@@ -241,6 +241,20 @@ class Sample:
     stroke: Stroke
     text: str
 
+    @property
+    def text_x(self) -> float:
+        """Where the text begins; it stands at the height ``y``."""
+        return self.x + SAMPLE + 8
+
+    def line_and_head(self) -> tuple[tuple[Point, Point], tuple[Point, ...]]:
+        """Return the ends of the line and the corners of its head; none for a plain line."""
+        end, y = self.x + SAMPLE, self.y - SMALL * 0.35
+        if not self.stroke.arrow:
+            return ((self.x, y), (end, y)), ()
+        length, half = self.stroke.head
+        base = end - length
+        return ((self.x, y), (base, y)), ((end, y), (base, y - half), (base, y + half))
+
 
 @dataclass(frozen=True)
 class Drawing:

@@ -29,7 +29,6 @@ from parentage.errors import DataWarning, InputError, MissingExtraError, warn
 from parentage.files.atomic import replacing
 from parentage.view.drawing import (
     FONT_SIZE,
-    SAMPLE,
     SMALL,
     Drawing,
     DrawnArc,
@@ -48,7 +47,6 @@ if TYPE_CHECKING:
 
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
-    from parentage.view.drawing import Stroke
     from parentage.view.layout import Point
 
 WIDTHS = {"column": 89.0, "page": 183.0, "slide": 254.0}
@@ -136,7 +134,7 @@ def network_svg(
     directed: bool = False,
     row_width: float | None = None,
 ) -> str:
-    """Return the layered picture of a network; see :func:`.drawing.network_drawing`."""
+    """Return the layered figure of a network; see :func:`.drawing.network_drawing`."""
     return drawing_svg(
         network_drawing(network, gains, support, directed=directed, row_width=row_width)
     )
@@ -210,17 +208,12 @@ def _dashes(stroke: Stroke) -> str:
 
 
 def _sample(sample: Sample) -> str:
-    x, y = sample.x, sample.y - SMALL * 0.35
-    stroke, end, corners = sample.stroke, sample.x + SAMPLE, ""
-    if stroke.arrow:
-        length, half = stroke.head
-        corners = _head(((end, y), (end - length, y - half), (end - length, y + half)))
-        end -= length
+    stroke, (((x, y), (end, _)), head) = sample.stroke, sample.line_and_head()
     faded = f' opacity="{stroke.opacity:.2f}"' if stroke.opacity < 1 else ""
     return (
         f'<g{faded}><path class="line" d="M{x:.1f} {y:.1f}H{end:.1f}" fill="none" '
-        f'stroke="{LIGHT["arc"]}" stroke-width="{stroke.width:.2f}"/>{corners}</g>'
-        f'<text x="{x + SAMPLE + 8:.1f}" y="{sample.y:.1f}">{escape(sample.text)}</text>'
+        f'stroke="{LIGHT["arc"]}" stroke-width="{stroke.width:.2f}"/>{_head(head)}</g>'
+        f'<text x="{sample.text_x:.1f}" y="{sample.y:.1f}">{escape(sample.text)}</text>'
     )
 
 
@@ -320,12 +313,9 @@ def _painted(drawing: Drawing, scale: float) -> Any:
         _paint_arc(axes, line, head, arc.stroke, scale)
     _paint_boxes(axes, drawing, scale)
     for sample in drawing.legend:
-        y, end = sample.y - SMALL * 0.35, sample.x + SAMPLE
-        length, half = sample.stroke.head if sample.stroke.arrow else (0.0, 0.0)
-        base = end - length
-        corners = ((end, y), (base, y - half), (base, y + half)) if sample.stroke.arrow else ()
-        _paint_arc(axes, ((sample.x, y), (base, y)), corners, sample.stroke, scale, straight=True)
-        _paint_text(axes, sample.x + SAMPLE + 8, sample.y, sample.text, "soft", SMALL * scale)
+        line, head = sample.line_and_head()
+        _paint_arc(axes, line, head, sample.stroke, scale, straight=True)
+        _paint_text(axes, sample.text_x, sample.y, sample.text, "soft", SMALL * scale)
     _paint_text(axes, *drawing.caption_at, drawing.caption, "soft", SMALL * scale)
     return figure
 
