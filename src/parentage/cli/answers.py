@@ -22,7 +22,15 @@ from parentage.cli.options import (
     option,
     settings,
 )
-from parentage.cli.output import beside, print_json, say, show_progress, table_text, warn
+from parentage.cli.output import (
+    beside,
+    interruptible,
+    print_json,
+    say,
+    show_progress,
+    table_text,
+    warn,
+)
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
 from parentage.work.settings import Option, setting
@@ -44,12 +52,9 @@ SHOWN = 12
 def working(running: Running) -> Iterator[Context]:
     """Make the context of a command; exit with 130 if it was interrupted."""
     from parentage.work.context import Context
-    from parentage.work.stop import interruptible
 
-    with interruptible(running.stop(), command=True) as stop, show_progress() as report:
+    with interruptible(running) as stop, show_progress() as report:
         yield Context(stop, running.workers, report=report)
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 @command()

@@ -24,7 +24,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from parentage.work.context import Running
     from parentage.work.progress import Progress, Report
+    from parentage.work.stop import Stop
 
 
 MANY_VARIABLES = 60
@@ -172,6 +174,17 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """Say on stderr that something is not as hoped."""
     say(f"warning: {text}")
+
+
+@contextmanager
+def interruptible(running: Running) -> Iterator[Stop]:
+    """Let the first Ctrl-C end the work, not the command; exit with 130 once it has printed."""
+    from parentage.work.stop import interruptible as taken_over
+
+    with taken_over(running.stop(), command=True) as stop:
+        yield stop
+    if stop.cancelled.is_set():
+        sys.exit(130)
 
 
 @contextmanager
