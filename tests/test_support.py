@@ -291,7 +291,7 @@ def test_without_time_needs_are_intervals_that_hold() -> None:
 
 def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None:
     baseline = baseline_of(real.table("insurance_10000.csv").head(300))
-    assert baseline.cuts
+    assert baseline.best.cuts
     arcs = baseline.best.network.arcs[:6]
     shared = needs(baseline, arcs, Context())
     apart_ = needs(replace(baseline, cuts=()), arcs, Context())

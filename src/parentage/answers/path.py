@@ -163,18 +163,18 @@ class PenaltyPath:
     def sentence(self) -> str:
         """Say for which penalties the network of the score itself stays the same."""
         if self.grid:
-            same = _runs(self.stretches)[self._at_one()]
+            alike = itertools.groupby(self.stretches, lambda one: _pairs(one.network))
+            runs = ([one.low for one in members] for _, members in alike)
+            sizes = next(run for run in runs if 1.0 in run)
             return (
-                f"The network stays the same at equivalent sample sizes {same[0]:g} to {same[1]:g}."
+                "The network stays the same at equivalent sample sizes "
+                f"{sizes[0]:g} to {sizes[-1]:g}."
             )
         own = self.at(1.0)
         return (
             f"The network stays the same from {own.low:.2f} to {own.high:.2f} times "
             f"{self.score.upper()}'s penalty."
         )
-
-    def _at_one(self) -> int:
-        return next(i for i, one in enumerate(self.stretches) if one.low == 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage path --json`` prints."""
@@ -479,20 +479,6 @@ def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
 
 def _pairs(network: Network) -> frozenset[Pair]:
     return frozenset((min(arc), max(arc)) for arc in network.arcs)
-
-
-def _runs(stretches: tuple[Stretch, ...]) -> list[tuple[float, float]]:
-    """Return, for each stretch, the first and last of its neighbours with the same pairs."""
-    runs = []
-    for i, one in enumerate(stretches):
-        same = _pairs(one.network)
-        first = last = i
-        while first and _pairs(stretches[first - 1].network) == same:
-            first -= 1
-        while last + 1 < len(stretches) and _pairs(stretches[last + 1].network) == same:
-            last += 1
-        runs.append((stretches[first].low, stretches[last].high))
-    return runs
 
 
 ROW, BAR, WIDTH, TOP, BOTTOM = 18.0, 8.0, 520.0, 34.0, 46.0

@@ -241,8 +241,8 @@ def validation_of(
     counts = dealt(table, folds, seed)
     began, jobs, done = now(), folds * len(rivals), 0
     for number in range(folds):
-        training = chosen(table, counts.sum(axis=0) - counts[number])
-        held = chosen(table, counts[number])
+        training = table.repeated_rows(counts.sum(axis=0) - counts[number])
+        held = table.repeated_rows(counts[number])
         for one in rivals:
             network, proven = one.learn(training, context.share(1 / (jobs - done)))
             with warnings.catch_warnings():
@@ -293,13 +293,6 @@ def dealt(table: Table, folds: int, seed: int) -> Counts:
     for number in range(folds):
         counts[number] = np.bincount(row[number::folds], minlength=table.stored_rows)
     return counts
-
-
-def chosen(table: Table, counts: Counts) -> Table:
-    """Return the rows of a table as often as they are counted, with all its states."""
-    there = counts > 0
-    part = table.chosen_rows(there)
-    return replace(part, repeats=counts[there].astype(np.uint32))
 
 
 class Rival:

@@ -175,7 +175,7 @@ def solve_changed(baseline: Baseline, question: ArcQuestion, stop: Stop) -> Solu
             Context(stop),
             max_parents=baseline.scoring.max_parents,
             constraints=wanted,
-            start=Start(baseline.best.network, baseline.cuts),
+            start=Start(baseline.best.network, baseline.best.cuts),
         )
     except InfeasibleError:
         return None

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
-    from parentage.optimise.cuts import Cut
     from parentage.optimise.near import NearOptimal
     from parentage.optimise.settings import Optimising
     from parentage.scoring.constraints import Arc
@@ -52,9 +51,7 @@ class Baseline:
     scoring, optimising
         How they were made, and how networks are found.
     best
-        The best network, proven or not.
-    cuts
-        Those that led to it; they hold for every network of these variables.
+        The best network, proven or not; its cuts hold for every network of these variables.
     grown
         Whether the lists were cut short and grew around the network.
     """
@@ -64,7 +61,6 @@ class Baseline:
     scoring: Scoring
     optimising: Optimising
     best: Solution
-    cuts: tuple[Cut, ...] = ()
     grown: bool = False
 
     @property

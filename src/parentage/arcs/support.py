@@ -181,7 +181,7 @@ def learn_baseline(
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own)
     grown = found.expanded is not None
-    return Baseline(found.table, found.lists, _as_used(found), optimising, best, best.cuts, grown)
+    return Baseline(found.table, found.lists, _as_used(found), optimising, best, grown)
 
 
 def _as_used(found: pipeline.Gathered) -> Scoring:

@@ -382,10 +382,11 @@ class Network:
         ``shares``), and have a head where all equivalent networks have them in this direction, or
         ``directed`` says that all do.
         """
-        from parentage.view.figure import network_svg
+        from parentage.view.drawing import network_drawing
+        from parentage.view.figure import drawing_svg
 
         known = self.shares if support is None else support
-        return network_svg(self, gains, known, directed=directed)
+        return drawing_svg(network_drawing(self, gains, known, directed=directed))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

@@ -37,16 +37,13 @@ from parentage.view.drawing import (
     Stroke,
     curve,
     line_and_head,
-    network_drawing,
     printable,
 )
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from parentage.network.network import Network
-    from parentage.scoring.constraints import Arc
     from parentage.view.layout import Point
 
 WIDTHS = {"column": 89.0, "page": 183.0, "slide": 254.0}
@@ -124,20 +121,6 @@ _STYLE = """
 .parentage .head{{fill:{arc}}}
 }}
 """.format(**DARK)
-
-
-def network_svg(
-    network: Network,
-    gains: Mapping[Arc, float] | None = None,
-    support: Mapping[Arc, float] | None = None,
-    *,
-    directed: bool = False,
-    row_width: float | None = None,
-) -> str:
-    """Return the layered figure of a network; see :func:`.drawing.network_drawing`."""
-    return drawing_svg(
-        network_drawing(network, gains, support, directed=directed, row_width=row_width)
-    )
 
 
 def drawing_svg(drawing: Drawing, size: str = "") -> str:
