@@ -310,7 +310,7 @@ class Support:
 
     @property
     def shares(self) -> dict[Arc, float]:
-        """One number from 0 to 1 for every arc, for pictures; empty when nothing gives one.
+        """One number from 0 to 1 for every arc, for figures; empty if none is known.
 
         The bootstrap's adjacency if there was one, otherwise that of the near-optimal networks.
         """

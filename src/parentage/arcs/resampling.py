@@ -257,7 +257,7 @@ def bootstrap(
     seed: int,
     context: Context,
 ) -> Bootstrap:
-    """Learn from so many replicates, and count what they join."""
+    """Learn from replicates, and count the pairs that are adjacent in their networks."""
     stop, report = context.stop, context.report
     began = now()
     done: list[Replicate] = []

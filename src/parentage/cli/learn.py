@@ -452,7 +452,7 @@ def as_text(solution: Solution, work: Material) -> str:
 
 
 def rows_used(solution: Solution, work: Material) -> dict[str, int]:
-    """Return, of a table with holes, the rows that each variable and its parents were scored on."""
+    """Return, where values are missing, on how many rows each variable and its parents score."""
     from parentage.scoring.scores.node_average import rows_of_families
 
     table = work.found.table

@@ -412,8 +412,7 @@ def _likelihood(parameters: Parameters, table: Table, output: str | None, as_jso
 
 
 def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: int) -> str:
-    holes = f", {counted(missing, 'missing value')}" if missing else ""
-    told = f"{counted(rows, 'row')}{holes}"
+    told = counted(rows, "row") + (f", {counted(missing, 'missing value')}" if missing else "")
     if mean is not None:
         return f"{told}: mean log-likelihood {mean:.6f} nats per row"
     verb = "has" if impossible == 1 else "have"
@@ -424,7 +423,7 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
 
 
 def table_csv(table: Table) -> str:
-    """Return a table without holes as CSV, cells as labels."""
+    """Return a table without missing values as CSV, cells as labels."""
     columns = [
         [labels[code] for code in table.column(v).tolist()] for v, labels in enumerate(table.states)
     ]

@@ -308,14 +308,11 @@ class ListedStates:
     component
         The component.
     states
-        ``int64[joint state, variable]``.
-    first
-        Where its entries begin among all entries; entry ``first + i * J + j`` is case i, state j.
+        ``int64[joint state, variable]``. Its entries are these of one case after the other.
     """
 
     component: Component
     states: Ints
-    first: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -515,7 +512,7 @@ class Expectation:
 
 
 def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
-    """Refuse to begin or go on with what takes so many seconds more, when a stop comes before.
+    """Refuse to continue with work of this many seconds if the stop comes before its end.
 
     Raises
     ------
@@ -555,7 +552,7 @@ class _Builder:
         n = len(component.first)
         self._count(component, joint * n * len(component.families))
         states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1).astype(np.int64)
-        self.listed.append(ListedStates(component, states, self.entries))
+        self.listed.append(ListedStates(component, states))
         entries = np.arange(self.entries, self.entries + n * joint)
         for v in component.families:
             self.cell.append(self._cells(component, v, component.variables).ravel())

@@ -42,7 +42,6 @@ from parentage.network.elimination import (
     Factor,
     Logs,
     Plan,
-    eliminate,
     log_max,
     log_sum,
     plan_elimination,
@@ -100,22 +99,16 @@ class LogTables:
             )
         return cls(network, sizes, logs)
 
-    def with_intervention(self, variables: Iterable[int]) -> LogTables:
-        """Return the model in which some variables are set from outside."""
-        outside = self.set_from_outside | frozenset(variables)
-        return replace(self, set_from_outside=outside)
+    def relevant(self, variables: Iterable[int]) -> list[int]:
+        """Return those whose tables matter for what is asked and known, rising.
 
-    def ancestors(self, variables: Iterable[int]) -> set[int]:
-        """Return variables and all that they descend from; the rest of the network is barren."""
+        They are the variables and all that they descend from; the rest of the network is barren.
+        """
         found = set(variables)
         for v in reversed(self.network.order_indices):
             if v in found and v not in self.set_from_outside:
                 found.update(self.network.parents[v])
-        return found
-
-    def relevant(self, variables: Iterable[int]) -> list[int]:
-        """Return the variables whose tables matter for what is asked and known."""
-        return sorted(self.ancestors(variables) - self.set_from_outside)
+        return sorted(found - self.set_from_outside)
 
     def factors(self, observed: Mapping[int, Codes], targets: Iterable[int]) -> list[Factor]:
         """Return the tables that matter for the targets and the evidence, evidence fixed in them.
@@ -199,7 +192,7 @@ def joint_posterior(
     """Return P(targets | evidence) as ``float64[rows, states of every target …]``, and log P(e)."""
     factors = model.factors(observed, targets)
     wide = [v for v in targets if model.cardinalities[v] > 1]
-    kept = eliminate(factors, model.plan(factors, wide), log_sum)
+    kept = CliqueTree(factors, model.plan(factors, wide), log_sum).root
     axes = tuple(range(1, kept.values.ndim))
     rows = rows_of(observed)
     order = [0, *(1 + kept.scope.index(v) for v in wide)]
@@ -212,8 +205,8 @@ def joint_posterior(
 def log_evidence(model: LogTables, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
     """Return the logarithm of P(evidence) of every row."""
     factors = model.factors(observed, ())
-    rows = rows_of(observed)
-    return np.broadcast_to(eliminate(factors, model.plan(factors), log_sum).values, (rows,))
+    logs = CliqueTree(factors, model.plan(factors), log_sum).root.values
+    return np.broadcast_to(logs, (rows_of(observed),))
 
 
 def most_probable_codes(
@@ -380,8 +373,8 @@ class Situation:
             parameters.network.index(name): parameters.code(name, label)
             for name, label in (*given.items(), *intervene.items())
         }
-        outside = [parameters.network.index(name) for name in intervene]
-        model = parameters.model.with_intervention(outside) if outside else parameters.model
+        outside = frozenset(parameters.network.index(name) for name in intervene)
+        model = replace(parameters.model, set_from_outside=outside)
         return cls(parameters, model, given, intervene, codes)
 
     @property

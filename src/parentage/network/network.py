@@ -376,7 +376,7 @@ class Network:
         *,
         directed: bool = False,
     ) -> str:
-        """Draw the layered picture (:mod:`parentage.view`).
+        """Draw the layered figure (:mod:`parentage.view`).
 
         Arcs are as wide as what they gain, as strong as their support (by default the network's
         ``shares``), and have a head where all equivalent networks have them in this direction, or

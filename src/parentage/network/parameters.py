@@ -250,7 +250,7 @@ class Parameters:
         Parameters
         ----------
         table
-            Rows with holes, in these states; the result has the variables of the network.
+            Rows with missing values, in these states; the result has the variables of the network.
         how
             ``"each"``: every cell gets its most probable state, which makes fewest wrong cells on
             average; ``"joint"``: the cells of a row get their most probable states together.

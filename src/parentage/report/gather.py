@@ -48,8 +48,6 @@ from parentage.work.progress import number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy.typing as npt
-
     from parentage.arcs.records import Support
     from parentage.data.table import Table
     from parentage.network.network import Network

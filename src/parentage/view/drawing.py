@@ -166,7 +166,7 @@ def _em(character: str) -> float:
 MARGIN = 18.0
 PADDING = (12.0, 8.0)
 SMALL = 12.0
-"""Size of the text below the picture."""
+"""Size of the text below the figure."""
 LEGEND_LINE = 20.0
 ABOVE_LEGEND = 12.0
 SAMPLE = 30.0
@@ -258,12 +258,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished picture; coordinates run right and down from the upper left corner.
+    """A finished figure; coordinates run right and down from the upper left corner.
 
     Parameters
     ----------
     width, height
-        Size of the whole picture.
+        Size of the whole figure.
     boxes
         One for every variable.
     arcs
@@ -273,7 +273,7 @@ class Drawing:
     caption, caption_at
         A line of text below, and where it begins.
     title
-        What the picture shows, for readers who cannot see it.
+        What the figure shows, for readers who cannot see it.
     """
 
     width: float
@@ -310,7 +310,7 @@ def network_drawing(
     directed
         Give every arc a head, as for a score that tells equivalent networks apart.
     row_width
-        About how wide the picture may be; None: what suits the number of variables.
+        About how wide the figure may be; None: what suits the number of variables.
     confidence
         How sure every arc is, drawn as its width and its dashes instead of gains and support.
     room

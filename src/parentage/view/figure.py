@@ -1,19 +1,17 @@
-"""The picture of a network as PNG or PDF: the drawing of the SVG, painted by matplotlib.
+"""The figure of a network in a file: one drawing, written as SVG or painted by matplotlib.
 
-matplotlib is a wheel like any other; programs that turn SVG into PNG need libraries of the system.
-Text in a PDF stays text, in an embedded font.
+*SVG* needs no other program and no script. Every colour is a plain attribute first, so that
+programs without style sheets (librsvg, Inkscape, cairosvg) show the light figure; a style sheet on
+top adds dark mode, what the pointer does and the size in a page (inside ``@media``, because
+cairosvg takes ``height:auto`` for no height). Names and gains in full appear when the pointer rests
+on a box or an arc.
 
-The picture of a network as SVG: no other program, no script, light and dark.
+*PNG and PDF* are painted by matplotlib, which is installed like any other package; programs that
+turn SVG into PNG need libraries of the system. Text in a PDF stays text, in an embedded font.
 
-Every colour is a plain attribute first, so that programs without style sheets (librsvg, Inkscape,
-cairosvg) show the light picture; a style sheet on top adds dark mode, what the pointer does and
-the size in a page (inside ``@media``, because cairosvg takes ``height:auto`` for no height).
-Names and gains in full appear when the pointer rests on a box or an arc.
-
-How large a picture is on paper: widths that journals ask for, and text that can be read there.
-
-A picture is laid out for its width, so that its text comes out at about seven points; where the
-network needs more room than that, everything gets smaller together, and ``text_points`` says so.
+*On paper* a figure has a width that journals ask for. It is laid out for that width, so that its
+text comes out at about seven points; where the network needs more room, everything gets smaller
+together.
 """
 
 from __future__ import annotations
@@ -81,14 +79,14 @@ def paper_width(size: str) -> float:
 
 
 def row_width_for(size: str | None) -> float | None:
-    """Return the width in pixels to lay a picture out for; None when no size is asked for."""
+    """Return the width in pixels to lay a figure out for; None when no size is asked for."""
     return None if size is None else paper_width(size) * POINTS / WANTED
 
 
 def scale_for(width: float, size: str | None) -> float:
-    """Return the points of a pixel for a picture of this width in pixels.
+    """Return the points of a pixel for a figure of this width in pixels.
 
-    A picture is made smaller to fit, never larger than on a screen.
+    A figure is made smaller to fit, never larger than on a screen.
 
     >>> scale_for(1000.0, None), round(scale_for(1000.0, "page"), 3), scale_for(200.0, "page")
     (0.75, 0.519, 0.75)
