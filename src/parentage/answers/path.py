@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.network.network import Network
+    from parentage.optimise import Solution
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
     from parentage.work.progress import Report
@@ -357,14 +358,9 @@ class Envelope:
 
     def solve(self, weight: float, near: tuple[float, Point] | None) -> Point:
         """Find the best network at a weight, from a network and the cuts of a weight nearby."""
-        solution = optimise_lists(
-            reweighted(self.lists, self.parameters, weight - self.least, weight),
-            Optimising(),
-            Context(self.context.stop, self.context.threads),
-            max_parents=self.scoring.max_parents,
-            constraints=self.scoring.constraints,
-            start=Start() if near is None else Start(near[1].network, self.cuts[near[0]]),
-        )
+        lists = reweighted(self.lists, self.parameters, weight - self.least, weight)
+        start = Start() if near is None else Start(near[1].network, self.cuts[near[0]])
+        solution = _best(lists, self.scoring, self.context, start)
         self.cuts[weight] = solution.cuts
         self.solved += 1
         network = solution.network
@@ -462,19 +458,24 @@ def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
     found: list[Stretch] = []
     for size in SAMPLE_SIZES:
         lists = score_table(table, replace(scoring, score=f"bdeu:{size!r}"), context)
-        solution = optimise_lists(
-            lists,
-            Optimising(),
-            Context(context.stop, context.threads),
-            max_parents=scoring.max_parents,
-            constraints=scoring.constraints,
-            start=Start(found[-1].network if found else None),
-        )
+        solution = _best(lists, scoring, context, Start(found[-1].network if found else None))
         number = free_parameters_of(solution.network, table)
         found.append(
             Stretch(size, size, solution.network, solution.score, number, solution.optimal)
         )
     return PenaltyPath(tuple(found), grid=True, score="bdeu")
+
+
+def _best(lists: CandidateLists, scoring: Scoring, context: Context, start: Start) -> Solution:
+    """Find the best network of some lists; its progress is not that of the path."""
+    return optimise_lists(
+        lists,
+        Optimising(),
+        Context(context.stop, context.threads),
+        max_parents=scoring.max_parents,
+        constraints=scoring.constraints,
+        start=start,
+    )
 
 
 def _pairs(network: Network) -> frozenset[Pair]:

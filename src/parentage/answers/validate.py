@@ -248,7 +248,7 @@ def validation_of(
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
                 fitted = network.fit(training, smoothing=smoothing)
-            one.add(network, proven, fitted.log_likelihoods(held), held.row_weights)
+            one.add(network, proven, fitted.log_likelihoods(held), held.repeats)
             if target is not None:
                 one.add_target(fitted.predict(held, target), held, target)
             done += 1
@@ -325,11 +325,15 @@ class Rival:
         return solution.network, solution.optimal
 
     def add(
-        self, network: Network, proven: bool | None, logs: Floats, weights: Floats | None
+        self,
+        network: Network,
+        proven: bool | None,
+        logs: Floats,
+        repeats: npt.NDArray[np.integer[Any]],
     ) -> None:
-        """Add a fold: its network, and the log-likelihoods of its rows."""
+        """Add a fold: its network, the log-likelihoods of its rows, and how often each occurs."""
         self.logs.append(logs)
-        self.weights.append(np.ones(len(logs)) if weights is None else weights.astype(np.float64))
+        self.weights.append(repeats.astype(np.float64))
         self.arcs.append(network.n_arcs)
         self.proven.append(proven)
 

@@ -52,6 +52,8 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
     a        10
     bcdef     7
     """
+    from parentage.errors import shortened
+
     columns = list(zip(head, *rows, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
     if sys.stdout.isatty():
@@ -78,18 +80,6 @@ def fitted(widths: Sequence[int], left: int, room: int) -> list[int]:
         widths[widths.index(max(widths[:left]))] -= 1
         over -= 1
     return widths
-
-
-def shortened(text: str, width: int) -> str:
-    """Leave out the middle of a text that is wider than its column.
-
-    >>> shortened("age_at_admission", 9)
-    'age_…sion'
-    """
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def beside(start: str, words: str) -> str:

@@ -34,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MISSING, class_sizes
-from parentage.errors import ResourceError, Way
+from parentage.errors import ResourceError, Way, listed
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
@@ -580,12 +580,10 @@ class _Builder:
             self._refuse(component, 0)
 
     def _refuse(self, component: Component, joint: int) -> None:
-        variables = component.variables
-        names = ", ".join(self.structure.network.names[v] for v in variables[:6])
-        more = f" and {len(variables) - 6} more" if len(variables) > 6 else ""
+        names = [self.structure.network.names[v] for v in component.variables]
         row = int(self.numbers[component.first[0]]) + 1
         what = (
-            f"row {row} has no values of {names}{more}, which depend on each other: "
+            f"row {row} has no values of {listed(names, 6)}, which depend on each other: "
             f"they have {joint:,} joint states, more than {MOST_STATES:,}"
             if joint
             else f"too many values are missing: every step would sum {self.terms:,} terms, "

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InputError, ResourceError, Way, did_you_mean
+from parentage.errors import InputError, ResourceError, Way, did_you_mean, listed
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
@@ -147,13 +147,11 @@ class LogTables:
         """
         plan = plan_elimination((f.scope for f in factors), self.cardinalities, keep)
         if plan.cells > MAX_TABLE:
-            names = ", ".join(self.network.names[v] for v in plan.largest[:6])
-            more = len(plan.largest) - 6
+            names = [self.network.names[v] for v in plan.largest]
             raise ResourceError(
-                f"this query needs a table of {number(plan.cells)} cells over {len(plan.largest)} "
-                f"variables ({names}{f' and {more} more' if more > 0 else ''}), more than "
-                f"{MAX_TABLE:,}; give evidence on some of them, ask for fewer targets, or learn "
-                "with fewer parents"
+                f"this query needs a table of {number(plan.cells)} cells over {len(names)} "
+                f"variables ({listed(names, 6)}), more than {MAX_TABLE:,}; give evidence on some "
+                "of them, ask for fewer targets, or learn with fewer parents"
             )
         return plan
 

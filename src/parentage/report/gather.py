@@ -31,6 +31,7 @@ from parentage.network.record import NetworkRecord
 from parentage.optimise.near import within_text
 from parentage.report.facts import (
     about_probabilities,
+    account_of,
     citation,
     data_facts,
     methods,
@@ -40,7 +41,7 @@ from parentage.report.facts import (
     summary,
     verdict,
 )
-from parentage.scoring.account import Account, limits_by_name
+from parentage.scoring.account import limits_by_name
 from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.work.progress import number
@@ -143,6 +144,11 @@ class WhatIf:
     order: tuple[int, ...]
     about: str
     refused: str = ""
+
+    @property
+    def small(self) -> bool:
+        """Whether a page can carry all tables."""
+        return sum(table.size for table in self.parameters.tables) <= MOST_CELLS
 
 
 @dataclass(frozen=True)
@@ -533,9 +539,8 @@ def mutual_information(table: Table) -> npt.NDArray[np.float64]:
 
 def prior_of(scope: Scope | None) -> Prior:
     """Return what was believed of arcs beforehand; nothing if that is not known."""
-    if scope is None or not isinstance(scope.origin, Account):
-        return Prior()
-    return scope.origin.prior
+    account = account_of(scope)
+    return Prior() if account is None else account.prior
 
 
 class _Judge:

@@ -21,11 +21,12 @@ from markupsafe import Markup, escape
 
 from parentage import __version__
 from parentage.arcs.records import spreadsheet_cell
+from parentage.errors import shortened
 from parentage.files.atomic import csv_text, write_text
 from parentage.network.expectation import distributions
 from parentage.network.formats import is_page, write_network
 from parentage.report.facts import direction_of
-from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
+from parentage.report.gather import MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
 from parentage.view.figure import parts_svg
 
@@ -204,9 +205,7 @@ def shown(name: str) -> str:
     >>> shown(chr(9) + "b"), len(shown("x" * 1000))
     (' b', 200)
     """
-    plain = printable(name)
-    half = LONGEST_NAME // 2
-    return plain if len(plain) <= LONGEST_NAME else f"{plain[:half]}…{plain[1 - half :]}"
+    return shortened(printable(name), LONGEST_NAME)
 
 
 def percent(share: float) -> str:
@@ -230,9 +229,7 @@ def _is_known(page: Page, column: ArcColumn) -> bool:
 
 def _can_ask(page: Page) -> bool:
     """Tell whether evidence can be set: at least the part that matters for a target is small."""
-    if page.what_if is None or not page.what_if.marginals:
-        return False
-    return sum(table.size for table in page.what_if.parameters.tables) <= MOST_CELLS
+    return page.what_if is not None and bool(page.what_if.marginals) and page.what_if.small
 
 
 def _has_bars(page: Page) -> bool:
@@ -449,8 +446,7 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
 
 def _needs_tables(what_if: WhatIf) -> bool:
     """Tell whether the tables themselves go into the page: counts do not say them."""
-    small = sum(table.size for table in what_if.parameters.tables) <= MOST_CELLS
-    return small and (what_if.counts is None or not _follow(what_if))
+    return what_if.small and (what_if.counts is None or not _follow(what_if))
 
 
 def _follow(what_if: WhatIf) -> bool:

@@ -18,7 +18,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.errors import counted
+from parentage.errors import counted, shortened
 from parentage.view.layout import Box, Placement, Point, Size, layout
 from parentage.work.progress import amount
 
@@ -71,7 +71,8 @@ FONT_SIZE = 13.0
 LINE_HEIGHT = 16.0
 LONGEST_LINE = 150.0
 MOST_LINES = 3
-LONGEST_TEXT = 600
+LONGEST_TEXT = 601
+"""Characters that are fitted into lines; of a longer name most could not be shown anyway."""
 
 _NARROW, _SLIM, _WIDE = (
     frozenset("iljI|.,:;'! "),
@@ -96,7 +97,7 @@ def label_lines(name: str) -> list[str]:
     >>> label_lines("age"), label_lines("time_since_last_visit_to_the_clinic")
     (['age'], ['time_since_last_', 'visit_to_the_clinic'])
     """
-    text = _without_middle(printable(name))
+    text = shortened(printable(name), LONGEST_TEXT)
     for count in range(1, MOST_LINES + 1):
         lines = _balanced(text, count)
         if max(text_width(line) for line in lines) <= LONGEST_LINE:
@@ -115,12 +116,6 @@ def printable(name: str) -> str:
         for c in name
     )
     return shown if shown.strip() else "∅"
-
-
-def _without_middle(text: str) -> str:
-    """Cut a text of which most could not be shown anyway: fitting it would take for ever."""
-    half = LONGEST_TEXT // 2
-    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
 def _balanced(text: str, count: int) -> list[str]:
