@@ -224,8 +224,8 @@ def test_seeds_differ_but_not_the_result() -> None:
         ({"engine": "subset"}, "did you mean 'subsets'"),
         ({"threads": 0}, "threads=0 must be at least 1"),
         ({"seed": -1}, "seed=-1 must be at least 0"),
-        ({"time_limit": -1.0}, "time limit must be"),
-        ({"time_limit": float("nan")}, "time limit must be"),
+        ({"time_limit": -1.0}, "time_limit=-1.0 must be at least 0"),
+        ({"time_limit": float("nan")}, "time_limit=nan must be at least 0"),
         ({"gap_limit": -0.5}, "gap_limit=-0.5 must be at least 0"),
     ],
 )
