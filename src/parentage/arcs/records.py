@@ -19,7 +19,7 @@ from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, Way
+from parentage.errors import InputError, Way, counted
 from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.scoring.constraints import Constraints
 
@@ -255,6 +255,22 @@ class NearSet:
     each_missing: float | None
     missing: float | None = None
     stopped: str | None = None
+
+
+def within_text(
+    networks: int, classes: int, factor: float, *, complete: bool, best: str = "the best"
+) -> str:
+    """Say how many networks are within a factor of the best; at least so many if not complete.
+
+    >>> within_text(1, 1, 20.0, complete=True)
+    '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
+    """
+    return (
+        f"{'' if complete else 'at least '}{counted(networks, 'network')} in "
+        f"{counted(classes, 'equivalence class', 'equivalence classes')} "
+        f"{'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
+        f"probability of {best}"
+    )
 
 
 @dataclass(frozen=True)

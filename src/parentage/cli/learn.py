@@ -524,7 +524,8 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
 
 def near_text(near: NearOptimal, factor: float) -> str:
     """Lay out the classes, the best one in full and how others differ, then arcs by weight."""
-    from parentage.optimise.near import cut_text, within_text
+    from parentage.arcs.records import within_text
+    from parentage.optimise.near import cut_text
 
     found = within_text(len(near), len(near.classes), factor, complete=near.complete)
     lines = [f"{found[0].upper()}{found[1:]}, which scores {near.score:.4f}."]

@@ -461,7 +461,7 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
 
 def near_lines(near: NearSet) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
-    from parentage.optimise.near import within_text
+    from parentage.arcs.records import within_text
 
     best, others = "the best one found", "better ones may be missing"
     if near.each_missing is not None:

@@ -306,22 +306,6 @@ def widening(
         yield _collect(run, best, width, max_networks, found)
 
 
-def within_text(
-    networks: int, classes: int, factor: float, *, complete: bool, best: str = "the best"
-) -> str:
-    """Say how many networks are within a factor of the best; at least so many if not complete.
-
-    >>> within_text(1, 1, 20.0, complete=True)
-    '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
-    """
-    return (
-        f"{'' if complete else 'at least '}{counted(networks, 'network')} in "
-        f"{counted(classes, 'equivalence class', 'equivalence classes')} "
-        f"{'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
-        f"probability of {best}"
-    )
-
-
 def cut_text(near: NearOptimal) -> str:
     """Say what is known when a search did not find all networks."""
     why = {"networks": "the limit on networks", "time": "the time limit"}.get(

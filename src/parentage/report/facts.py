@@ -8,9 +8,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from parentage.arcs.records import within_text
 from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
-from parentage.optimise.near import within_text
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
 from parentage.work.progress import amount

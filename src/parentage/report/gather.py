@@ -22,13 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, shares_of
+from parentage.arcs.records import ArcSupport, shares_of, within_text
 from parentage.errors import InputError
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
 from parentage.network.record import NetworkRecord
-from parentage.optimise.near import within_text
 from parentage.report.facts import (
     about_probabilities,
     account_of,
