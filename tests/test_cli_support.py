@@ -98,7 +98,7 @@ def test_a_network_from_a_file(clinic: str, tmp_path: Path) -> None:
         (["-o", "support.xls"], "use .csv or .json"),
         (["--bootstrap", "-1"], "--bootstrap"),
         (["--within", "0.5"], "--within"),
-        (["--within", "inf"], "factor"),
+        (["--within", "inf"], "finite"),
     ],
 )
 def test_refusals(clinic: str, options: list[str], words: str) -> None:

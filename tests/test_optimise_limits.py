@@ -222,11 +222,11 @@ def test_seeds_differ_but_not_the_result() -> None:
     ("options", "message"),
     [
         ({"engine": "subset"}, "did you mean 'subsets'"),
-        ({"threads": 0}, "threads must be at least 1"),
-        ({"seed": -1}, "seed must be at least 0"),
-        ({"time_limit": -1.0}, "time limit must be"),
-        ({"time_limit": float("nan")}, "time limit must be"),
-        ({"gap_limit": -0.5}, "gap limit must be at least 0"),
+        ({"threads": 0}, "threads=0 must be at least 1"),
+        ({"seed": -1}, "seed=-1 must be at least 0"),
+        ({"time_limit": -1.0}, "time_limit=-1.0 must be at least 0"),
+        ({"time_limit": float("nan")}, "time_limit=nan must be at least 0"),
+        ({"gap_limit": -0.5}, "gap_limit=-0.5 must be at least 0"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, object], message: str) -> None:

@@ -292,10 +292,11 @@ def test_without_time_needs_are_intervals_that_hold() -> None:
 
 def test_cuts_of_another_run_change_nothing_but_the_work(real: RealData) -> None:
     baseline = baseline_of(real.table("insurance_10000.csv").head(300))
-    assert baseline.cuts
+    assert baseline.best.cuts
     arcs = baseline.best.network.arcs[:6]
     shared = needs(baseline, arcs, Context())
-    apart_ = needs(replace(baseline, cuts=()), arcs, Context())
+    alone = replace(baseline, best=replace(baseline.best, cuts=()))
+    apart_ = needs(alone, arcs, Context())
     assert shared.keys() == apart_.keys()
     for question, need in shared.items():
         assert need.least == pytest.approx(apart_[question].least, abs=CLOSE)

@@ -16,7 +16,6 @@ from parentage.answers.validate import (
     NAIVE,
     TREE,
     area_under_curve,
-    chosen,
     dealt,
     target_measures,
     validate,
@@ -43,7 +42,7 @@ def test_every_row_is_held_out_once(seed: int) -> None:
     counts = dealt(table, 4, seed)
     assert counts.sum(axis=0).tolist() == [1] * table.stored_rows
     assert max(counts.sum(axis=1)) - min(counts.sum(axis=1)) <= 1
-    held = [row for part in counts for row in rows_of(chosen(table, part))]
+    held = [row for part in counts for row in rows_of(table.repeated_rows(part))]
     assert sorted(held) == sorted(rows_of(table))
 
 
@@ -62,9 +61,9 @@ def test_log_likelihoods_are_those_of_a_loop() -> None:
     for name in ("bic", "aic"):
         logs = []
         for part in counts:
-            training = chosen(table, counts.sum(axis=0) - part)
+            training = table.repeated_rows(counts.sum(axis=0) - part)
             fitted = parentage.learn(training, score=name).network.fit(training)
-            for row in rows_of(chosen(table, part)):
+            for row in rows_of(table.repeated_rows(part)):
                 labels = {v: table.states[i][row[i]] for i, v in enumerate(table.names)}
                 logs.append(
                     sum(

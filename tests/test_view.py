@@ -31,12 +31,13 @@ from parentage.view.drawing import (
     PLAIN,
     WIDE,
     label_lines,
+    network_drawing,
     opacity_of,
     printable,
     stroke_widths,
     text_width,
 )
-from parentage.view.figure import DARK, LIGHT, network_svg, paper_width, row_width_for, scale_for
+from parentage.view.figure import DARK, LIGHT, drawing_svg, paper_width, row_width_for, scale_for
 from parentage.view.layout import Placement, components, layout, shortest_levels, split_wide_layers
 
 if TYPE_CHECKING:
@@ -206,7 +207,7 @@ def points_of(d: str) -> list[tuple[float, float]]:
 
 
 def check_picture(network: Network, gains: dict[tuple[str, str], float] | None = None) -> None:
-    svg = network_svg(network, gains)
+    svg = network.to_svg(gains)
     boxes, paths = boxes_and_paths(svg)
     assert len(boxes) == network.n_variables
     assert len(paths) == network.n_arcs
@@ -253,9 +254,9 @@ def test_the_picture_of_alarm_has_few_crossings() -> None:
 @pytest.mark.no_cover
 def test_pictures_are_repeatable_and_fast() -> None:
     began = time.process_time()
-    assert network_svg(ALARM) == network_svg(ALARM)
+    assert ALARM.to_svg() == ALARM.to_svg()
     large = random_network(8, 200, 2)
-    assert network_svg(large).count('class="box"') == 200
+    assert large.to_svg().count('class="box"') == 200
     assert time.process_time() - began < 60  # seconds; an endless layout takes minutes
 
 
@@ -283,7 +284,7 @@ def test_nothing_and_hardly_anything_can_be_drawn() -> None:
 def test_odd_names_make_valid_pictures() -> None:
     own = (*ODD_NAMES, "lone \ud800 surrogate", "x" * 300, "</title><script>alert(1)</script>")
     network = Network(own, random_network(1, len(own), most=2).parents)
-    svg = network_svg(network, dict.fromkeys(network.arcs, 1.0))
+    svg = network.to_svg(dict.fromkeys(network.arcs, 1.0))
     svg.encode()
     root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
     assert not list(root.iter(f"{SVG}script"))
@@ -293,7 +294,7 @@ def test_odd_names_make_valid_pictures() -> None:
 
 
 def test_the_picture_has_light_and_dark_and_asks_nobody() -> None:
-    svg = network_svg(ASIA)
+    svg = ASIA.to_svg()
     assert "prefers-color-scheme:dark" in svg
     assert "<script" not in svg
     assert re.findall(r"https?://[^\"]*", svg) == ["http://www.w3.org/2000/svg"]
@@ -303,7 +304,7 @@ def test_the_picture_has_light_and_dark_and_asks_nobody() -> None:
 def test_colours_need_no_style_sheet() -> None:
     """What librsvg, Inkscape and cairosvg see: every shape has its own colours and sizes."""
     gains = {arc: float(i) for i, arc in enumerate(ASIA.arcs)}
-    svg = network_svg(ASIA, gains, dict.fromkeys(ASIA.arcs, 0.5))
+    svg = ASIA.to_svg(gains, dict.fromkeys(ASIA.arcs, 0.5))
     assert "var(" not in svg
     root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
     assert "style" not in root.attrib  # cairosvg takes height:auto for no height at all
@@ -328,13 +329,13 @@ def arcs_drawn(svg: str) -> dict[str, bool]:
 
 
 def test_heads_show_what_is_compelled() -> None:
-    heads = arcs_drawn(network_svg(ASIA))
+    heads = arcs_drawn(ASIA.to_svg())
     compelled = ASIA.equivalence_class().compelled
     assert heads == {
         f"{a} {'→' if (a, b) in compelled else '—'} {b}": (a, b) in compelled for a, b in ASIA.arcs
     }
     assert len(set(heads.values())) == 2
-    assert set(arcs_drawn(network_svg(ASIA, directed=True)).values()) == {True}
+    assert set(arcs_drawn(ASIA.to_svg(directed=True)).values()) == {True}
 
 
 def texts(svg: str) -> list[str]:
@@ -344,14 +345,14 @@ def texts(svg: str) -> list[str]:
 
 def test_the_legend_says_what_can_be_seen() -> None:
     chain = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
-    assert texts(network_svg(chain))[3:] == ["either direction", "3 variables, 2 arcs"]
-    assert texts(network_svg(chain, directed=True))[3:] == ["3 variables, 2 arcs"]
+    assert texts(chain.to_svg())[3:] == ["either direction", "3 variables, 2 arcs"]
+    assert texts(chain.to_svg(directed=True))[3:] == ["3 variables, 2 arcs"]
     meet = Network.from_arcs("abc", [("a", "c"), ("b", "c")])
     gains = {("a", "c"): 2.0, ("b", "c"): 30.0}
-    shown = texts(network_svg(meet, gains, {("a", "c"): 0.25}))[3:]
+    shown = texts(meet.to_svg(gains, {("a", "c"): 0.25}))[3:]
     assert shown[:4] == ["this direction only", "gains 2", "gains 30", "support 25%"]
-    assert 'opacity="0.40"' in network_svg(meet, gains, {("a", "c"): 0.25})
-    assert texts(network_svg(Network(("a",), ((),))))[1:] == ["1 variables, 0 arcs"]
+    assert 'opacity="0.40"' in meet.to_svg(gains, {("a", "c"): 0.25})
+    assert texts(Network(("a",), ((),)).to_svg())[1:] == ["1 variables, 0 arcs"]
 
 
 def test_support_is_opacity() -> None:
@@ -362,8 +363,8 @@ def test_support_is_opacity() -> None:
 
 def test_sizes_for_paper() -> None:
     assert row_width_for(None) is None
-    narrow = network_svg(ALARM, row_width=row_width_for("column"))
-    wide = network_svg(ALARM, row_width=row_width_for("page"))
+    narrow = drawing_svg(network_drawing(ALARM, row_width=row_width_for("column")))
+    wide = drawing_svg(network_drawing(ALARM, row_width=row_width_for("page")))
     widths = [float(ElementTree.fromstring(s).get("width", "nan")) for s in (narrow, wide)]  # noqa: S314
     assert widths[0] < 600 < widths[1] < 1000
     assert 13 * scale_for(widths[0], "column") > 5.5  # points of the text
@@ -424,7 +425,7 @@ def test_widths_grow_with_gains() -> None:
     assert negative["a", "c"] == NARROW
     missing = stroke_widths(arcs, {("a", "b"): 4.0, ("a", "c"): float("inf")})
     assert missing["a", "c"] == missing["b", "c"] == WIDE
-    svg = network_svg(Network.from_arcs("abc", arcs), gains)
+    svg = Network.from_arcs("abc", arcs).to_svg(gains)
     assert 'stroke-width="6.00"' in svg
     assert "a — b, gains 100" in svg  # all equivalent: a triangle without a v-structure
     assert "at most 100" in svg

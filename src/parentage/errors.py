@@ -490,6 +490,18 @@ def distinct(items: Iterable[_Item]) -> list[_Item]:
     return found
 
 
+def shortened(text: str, width: int) -> str:
+    """Leave out the middle of a text that is longer than its room.
+
+    >>> shortened("age_at_admission", 9)
+    'age_…sion'
+    """
+    if len(text) <= width:
+        return text
+    tail = (width - 1) // 2
+    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
+
+
 def counted(number: int, one: str, many: str | None = None) -> str:
     """Return a number with its noun.
 
@@ -497,6 +509,16 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     ('1 arc', '1,200 rows', '2 classes')
     """
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def listed(words: Sequence[str], most: int, separator: str = ", ") -> str:
+    """Return the first of many words, and how many more there are.
+
+    >>> listed(["age", "sex", "bmi"], 2), listed(["age", "sex"], 2)
+    ('age, sex and 1 more', 'age, sex')
+    """
+    more = len(words) - most
+    return separator.join(words[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def shown_names(names: Sequence[str], most: int = 10) -> str:

@@ -27,6 +27,7 @@ from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, counted, did_you_mean, warn
 from parentage.network import SMOOTHING
+from parentage.network.expectation import family_counts
 from parentage.network.network import Network
 from parentage.optimise import limited
 from parentage.optimise.near import cut_text, near_optimal, width_of
@@ -432,14 +433,15 @@ def _contrast(risks: tuple[float, float]) -> tuple[float, float]:
 def _observed(table: Table, cause: tuple[str, tuple[str, str]], outcome: tuple[str, str]) -> float:
     """Return the difference of the shares of rows with the outcome; nan where there are no rows."""
     (x, change), (y, state) = cause, outcome
-    count = table.repeats if len(table.repeats) else np.ones(table.stored_rows, np.int64)
-    has = table.column(table.index(y)) == table.states[table.index(y)].index(state)
-    shares = []
-    for one in change:
-        rows = table.column(table.index(x)) == table.states[table.index(x)].index(one)
-        number = int(count[rows].sum())
-        shares.append(int(count[rows & has].sum()) / number if number else math.nan)
-    return shares[1] - shares[0]
+    pair, arc = table.select([x, y]), Network.from_arcs((x, y), [(x, y)])
+    rows = pair.to_codes().astype(np.int64), pair.repeats
+    counts = family_counts(arc, [len(labels) for labels in pair.states], [rows])[1]
+    own = [counts[pair.states[0].index(one)] for one in change]
+    before, after = (
+        float(row[pair.states[1].index(state)] / row.sum()) if row.any() else math.nan
+        for row in own
+    )
+    return after - before
 
 
 def _change(table: Table, name: str, change: tuple[str, str] | None) -> tuple[str, str]:

@@ -28,7 +28,6 @@ import json
 import math
 from dataclasses import dataclass, replace
 from html import escape
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ import numpy.typing as npt
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, UnprovenWarning, Way, warn
-from parentage.files.atomic import csv_text, write_text
+from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score_table
@@ -55,6 +54,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.network.network import Network
+    from parentage.optimise import Solution
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
     from parentage.work.progress import Report
@@ -67,6 +67,9 @@ SAMPLE_SIZES = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
 EQUAL = 1e-9
 """Weights that differ by less than this share of BIC's penalty are one weight."""
+
+FILES = (".json", ".csv", ".svg")
+"""Extensions of the files that a path is written to."""
 
 Pair = tuple[str, str]
 Numbers = npt.NDArray[np.int64]
@@ -161,18 +164,18 @@ class PenaltyPath:
     def sentence(self) -> str:
         """Say for which penalties the network of the score itself stays the same."""
         if self.grid:
-            same = _runs(self.stretches)[self._at_one()]
+            alike = itertools.groupby(self.stretches, lambda one: _pairs(one.network))
+            runs = ([one.low for one in members] for _, members in alike)
+            sizes = next(run for run in runs if 1.0 in run)
             return (
-                f"The network stays the same at equivalent sample sizes {same[0]:g} to {same[1]:g}."
+                "The network stays the same at equivalent sample sizes "
+                f"{sizes[0]:g} to {sizes[-1]:g}."
             )
         own = self.at(1.0)
         return (
             f"The network stays the same from {own.low:.2f} to {own.high:.2f} times "
             f"{self.score.upper()}'s penalty."
         )
-
-    def _at_one(self) -> int:
-        return next(i for i, one in enumerate(self.stretches) if one.low == 1.0)
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage path --json`` prints."""
@@ -206,7 +209,7 @@ class PenaltyPath:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the path as ``.json``, ``.csv``, or a figure, ``.svg``."""
-        ending = check_path_file(path)
+        ending = extension_of(path, *FILES)
         if ending == ".json":
             text = json.dumps(self.to_dict(), ensure_ascii=False) + "\n"
         else:
@@ -216,14 +219,6 @@ class PenaltyPath:
     def __repr__(self) -> str:
         exact = "on a grid" if self.grid else "exact"
         return f"PenaltyPath: {len(self)} networks, {exact}"
-
-
-def check_path_file(path: str | os.PathLike[str]) -> str:
-    """Return the extension of a file that a path can be written to; refuse others."""
-    ending = Path(path).suffix.lower()
-    if ending not in (".json", ".csv", ".svg"):
-        raise InputError(f"{str(path)!r} has an unknown extension; use .json, .csv or .svg")
-    return ending
 
 
 def path(
@@ -363,14 +358,9 @@ class Envelope:
 
     def solve(self, weight: float, near: tuple[float, Point] | None) -> Point:
         """Find the best network at a weight, from a network and the cuts of a weight nearby."""
-        solution = optimise_lists(
-            reweighted(self.lists, self.parameters, weight - self.least, weight),
-            Optimising(),
-            Context(self.context.stop, self.context.threads),
-            max_parents=self.scoring.max_parents,
-            constraints=self.scoring.constraints,
-            start=Start() if near is None else Start(near[1].network, self.cuts[near[0]]),
-        )
+        lists = reweighted(self.lists, self.parameters, weight - self.least, weight)
+        start = Start() if near is None else Start(near[1].network, self.cuts[near[0]])
+        solution = _best(lists, self.scoring, self.context, start)
         self.cuts[weight] = solution.cuts
         self.solved += 1
         network = solution.network
@@ -468,14 +458,7 @@ def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
     found: list[Stretch] = []
     for size in SAMPLE_SIZES:
         lists = score_table(table, replace(scoring, score=f"bdeu:{size!r}"), context)
-        solution = optimise_lists(
-            lists,
-            Optimising(),
-            Context(context.stop, context.threads),
-            max_parents=scoring.max_parents,
-            constraints=scoring.constraints,
-            start=Start(found[-1].network if found else None),
-        )
+        solution = _best(lists, scoring, context, Start(found[-1].network if found else None))
         number = free_parameters_of(solution.network, table)
         found.append(
             Stretch(size, size, solution.network, solution.score, number, solution.optimal)
@@ -483,22 +466,20 @@ def _grid(table: Table, scoring: Scoring, context: Context) -> PenaltyPath:
     return PenaltyPath(tuple(found), grid=True, score="bdeu")
 
 
+def _best(lists: CandidateLists, scoring: Scoring, context: Context, start: Start) -> Solution:
+    """Find the best network of some lists; its progress is not that of the path."""
+    return optimise_lists(
+        lists,
+        Optimising(),
+        Context(context.stop, context.threads),
+        max_parents=scoring.max_parents,
+        constraints=scoring.constraints,
+        start=start,
+    )
+
+
 def _pairs(network: Network) -> frozenset[Pair]:
     return frozenset((min(arc), max(arc)) for arc in network.arcs)
-
-
-def _runs(stretches: tuple[Stretch, ...]) -> list[tuple[float, float]]:
-    """Return, for each stretch, the first and last of its neighbours with the same pairs."""
-    runs = []
-    for i, one in enumerate(stretches):
-        same = _pairs(one.network)
-        first = last = i
-        while first and _pairs(stretches[first - 1].network) == same:
-            first -= 1
-        while last + 1 < len(stretches) and _pairs(stretches[last + 1].network) == same:
-            last += 1
-        runs.append((stretches[first].low, stretches[last].high))
-    return runs
 
 
 ROW, BAR, WIDTH, TOP, BOTTOM = 18.0, 8.0, 520.0, 34.0, 46.0

@@ -241,14 +241,14 @@ def validation_of(
     counts = dealt(table, folds, seed)
     began, jobs, done = now(), folds * len(rivals), 0
     for number in range(folds):
-        training = chosen(table, counts.sum(axis=0) - counts[number])
-        held = chosen(table, counts[number])
+        training = table.repeated_rows(counts.sum(axis=0) - counts[number])
+        held = table.repeated_rows(counts[number])
         for one in rivals:
             network, proven = one.learn(training, context.share(1 / (jobs - done)))
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
                 fitted = network.fit(training, smoothing=smoothing)
-            one.add(network, proven, fitted.log_likelihoods(held), held.row_weights)
+            one.add(network, proven, fitted.log_likelihoods(held), held.repeats)
             if target is not None:
                 one.add_target(fitted.predict(held, target), held, target)
             done += 1
@@ -295,13 +295,6 @@ def dealt(table: Table, folds: int, seed: int) -> Counts:
     return counts
 
 
-def chosen(table: Table, counts: Counts) -> Table:
-    """Return the rows of a table as often as they are counted, with all its states."""
-    there = counts > 0
-    part = table.chosen_rows(there)
-    return replace(part, repeats=counts[there].astype(np.uint32))
-
-
 class Rival:
     """One way to come to a network, a score or a baseline, and what its folds add up to."""
 
@@ -332,11 +325,15 @@ class Rival:
         return solution.network, solution.optimal
 
     def add(
-        self, network: Network, proven: bool | None, logs: Floats, weights: Floats | None
+        self,
+        network: Network,
+        proven: bool | None,
+        logs: Floats,
+        repeats: npt.NDArray[np.integer[Any]],
     ) -> None:
-        """Add a fold: its network, and the log-likelihoods of its rows."""
+        """Add a fold: its network, the log-likelihoods of its rows, and how often each occurs."""
         self.logs.append(logs)
-        self.weights.append(np.ones(len(logs)) if weights is None else weights.astype(np.float64))
+        self.weights.append(repeats.astype(np.float64))
         self.arcs.append(network.n_arcs)
         self.proven.append(proven)
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
-from parentage.errors import InputError
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.work.settings import Option, Settings, setting
 
@@ -34,12 +32,3 @@ class Supporting(Settings):
         "Largest number of near-optimal networks.",
         Option("N", int, least=1),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.bootstrap < 0:
-            raise InputError(f"the number of replicates must be at least 0, not {self.bootstrap}")
-        if self.within is not None and not 1 <= self.within < math.inf:
-            raise InputError(f"the factor must be at least 1, not {self.within}")
-        if self.max_networks < 1:
-            raise InputError(f"max_networks must be at least 1, not {self.max_networks}")

@@ -153,8 +153,9 @@ def shortfall(best: Solution, changed: Solution) -> Need:
 def solve_changed(baseline: Baseline, question: ArcQuestion, stop: Stop) -> Solution | None:
     """Find the best network with the change; None if there is none.
 
-    That the constraints of the user allow none with it is an answer. So is that, in a table with
-    holes, no row has the child complete with all parents that it must have: such families score −∞.
+    There is none if the user's constraints do not allow the change, or if, where values are
+    missing, no row is complete in the child and all parents that it must have: such families
+    score −∞.
     """
     (a, b), lists = question.arc, baseline.lists
     most = FEW_VARIABLES if stop.deadline == math.inf else TUNING.large
@@ -175,7 +176,7 @@ def solve_changed(baseline: Baseline, question: ArcQuestion, stop: Stop) -> Solu
             Context(stop),
             max_parents=baseline.scoring.max_parents,
             constraints=wanted,
-            start=Start(baseline.best.network, baseline.cuts),
+            start=Start(baseline.best.network, baseline.best.cuts),
         )
     except InfeasibleError:
         return None

@@ -15,21 +15,21 @@ from __future__ import annotations
 
 import json
 import math
-import os
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from parentage.errors import InputError, Way
-from parentage.files.atomic import csv_text, write_text
+from parentage.errors import InputError, Way, counted
+from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
+    import os
+    from collections.abc import Iterable
+
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.optimise import Solution
-    from parentage.optimise.cuts import Cut
     from parentage.optimise.near import NearOptimal
     from parentage.optimise.settings import Optimising
     from parentage.scoring.constraints import Arc
@@ -51,9 +51,7 @@ class Baseline:
     scoring, optimising
         How they were made, and how networks are found.
     best
-        The best network, proven or not.
-    cuts
-        Those that led to it; they hold for every network of these variables.
+        The best network, proven or not; its cuts hold for every network of these variables.
     grown
         Whether the lists were cut short and grew around the network.
     """
@@ -63,7 +61,6 @@ class Baseline:
     scoring: Scoring
     optimising: Optimising
     best: Solution
-    cuts: tuple[Cut, ...] = ()
     grown: bool = False
 
     @property
@@ -82,23 +79,8 @@ class Baseline:
         return self.equivalent and not self.constraints and self.scoring.max_parents is None
 
 
-COLUMNS = (
-    "from",
-    "to",
-    "gain",
-    "need",
-    "need_at_most",
-    "need_direction",
-    "need_direction_at_most",
-    "reversible",
-    "adjacency",
-    "direction",
-    "in_near_optimal",
-    "near_weight",
-    "near_adjacency",
-    "in_network",
-)
-"""Columns of the table that is written, in their order."""
+FILES = (".csv", ".json")
+"""Extensions of the files that support is written to."""
 
 AVERAGING = Way("bootstrap", 100, "to learn from 100 bootstrap samples")
 """What an averaged network needs."""
@@ -112,8 +94,6 @@ class ArcSupport:
     ----------
     parent, child
         The arc. For a pair that is not joined in the network, its more frequent direction.
-    in_network
-        Whether the network has this arc.
     gain
         The score lost when this parent alone leaves its child, which keeps its other parents.
     need
@@ -139,11 +119,12 @@ class ArcSupport:
         Share of the posterior weight that the near-optimal networks with this arc have.
     near_adjacency
         The same for those in which the two are adjacent, whichever way.
+    in_network
+        Whether the network has this arc.
     """
 
     parent: str
     child: str
-    in_network: bool = True
     gain: float | None = None
     need: float | None = None
     need_at_most: float | None = None
@@ -155,6 +136,7 @@ class ArcSupport:
     in_near_optimal: float | None = None
     near_weight: float | None = None
     near_adjacency: float | None = None
+    in_network: bool = True
 
     @property
     def arc(self) -> Arc:
@@ -163,9 +145,11 @@ class ArcSupport:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values by column."""
-        facts = asdict(self)
-        named = {"from": facts.pop("parent"), "to": facts.pop("child"), **facts}
-        return {column: named[column] for column in COLUMNS}
+        return dict(zip(COLUMNS, astuple(self), strict=True))
+
+
+COLUMNS = ("from", "to", *(field.name for field in fields(ArcSupport)[2:]))
+"""Columns of the table that is written: both ends, then the other fields of an arc."""
 
 
 @dataclass(frozen=True)
@@ -273,6 +257,22 @@ class NearSet:
     stopped: str | None = None
 
 
+def within_text(
+    networks: int, classes: int, factor: float, *, complete: bool, best: str = "the best"
+) -> str:
+    """Say how many networks are within a factor of the best; at least so many if not complete.
+
+    >>> within_text(1, 1, 20.0, complete=True)
+    '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
+    """
+    return (
+        f"{'' if complete else 'at least '}{counted(networks, 'network')} in "
+        f"{counted(classes, 'equivalence class', 'equivalence classes')} "
+        f"{'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
+        f"probability of {best}"
+    )
+
+
 @dataclass(frozen=True)
 class Support:
     """How well the data support each arc of a network.
@@ -326,16 +326,11 @@ class Support:
 
     @property
     def shares(self) -> dict[Arc, float]:
-        """One number from 0 to 1 for every arc, for pictures; empty when nothing gives one.
+        """One number from 0 to 1 for every arc, for figures; empty if none is known.
 
         The bootstrap's adjacency if there was one, otherwise that of the near-optimal networks.
         """
-        chosen = ((one.arc, self._share(one)) for one in self.arcs)
-        return {arc: share for arc, share in chosen if share is not None}
-
-    @staticmethod
-    def _share(one: ArcSupport) -> float | None:
-        return one.near_adjacency if one.adjacency is None else one.adjacency
+        return shares_of(self.arcs)
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values that JSON can hold."""
@@ -373,7 +368,7 @@ class Support:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one line an arc as ``.csv``, or everything as ``.json``."""
-        if check_support_file(path) == ".csv":
+        if extension_of(path, *FILES) == ".csv":
             write_text(path, self.to_csv())
             return
         content = {"format": "parentage support", **self.to_dict()}
@@ -399,6 +394,14 @@ class Support:
             ("near-optimal", self.near is not None),
         ) if there]  # fmt: skip
         return f"Support: {len(self.arcs)} arcs; {', '.join(known) or 'gains only'}"
+
+
+def shares_of(arcs: Iterable[ArcSupport]) -> dict[Arc, float]:
+    """Return how often the two variables of each arc are adjacent, where that is known."""
+    found = (
+        (one.arc, one.near_adjacency if one.adjacency is None else one.adjacency) for one in arcs
+    )
+    return {arc: share for arc, share in found if share is not None}
 
 
 def _bootstrap_facts(bootstrap: Bootstrap) -> dict[str, Any]:
@@ -432,14 +435,6 @@ def _shown(value: object) -> str:
 
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
-
-
-def check_support_file(path: str | os.PathLike[str]) -> str:
-    """Return the extension of a file that support can be written to; refuse others."""
-    ending = PurePath(path).suffix.lower()
-    if ending not in (".csv", ".json"):
-        raise InputError(f"{os.fspath(path)!r} has an unknown extension; use .csv or .json")
-    return ending
 
 
 def spreadsheet_cell(value: Any) -> str:

@@ -203,8 +203,7 @@ def resampled(table: Table, seed: int, number: int) -> Table:
     for first in range(0, n, AT_ONCE):
         rows = rng.integers(n, size=min(AT_ONCE, n - first))
         drawn += np.bincount(np.searchsorted(upto, rows, "right"), minlength=len(drawn))
-    there = drawn > 0
-    return replace(table.chosen_rows(there), repeats=drawn[there].astype(np.uint32))
+    return table.repeated_rows(drawn)
 
 
 def learn_replicate(
@@ -229,7 +228,7 @@ def learn_replicate(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
         lists = pipeline.list_sets(table, scoring, asked, own)
-    start = Start(asked.start, baseline.cuts)
+    start = Start(asked.start, baseline.best.cuts)
     found = pipeline.optimise(lists, baseline.optimising, own, start)
     first = found.cuts if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
@@ -258,7 +257,7 @@ def bootstrap(
     seed: int,
     context: Context,
 ) -> Bootstrap:
-    """Learn from so many replicates, and count what they join."""
+    """Learn from replicates, and count the pairs that are adjacent in their networks."""
     stop, report = context.stop, context.report
     began = now()
     done: list[Replicate] = []
@@ -293,8 +292,8 @@ def _timed(
         took = now() - start
         alone += 1
         if task[0] == 0:
-            more = replace(baseline, cuts=tuple(unique([*baseline.cuts, *replicate.cuts])))
-            shared = (more, seed, stop, size)
+            cuts = tuple(unique([*baseline.best.cuts, *replicate.cuts]))
+            shared = (replace(baseline, best=replace(baseline.best, cuts=cuts)), seed, stop, size)
         known = took > SHORT or alone == 2
         yield replicate, took * (asked - alone) / size if known else None
         if known:

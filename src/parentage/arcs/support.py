@@ -142,6 +142,8 @@ def scoring_for(scoring: Scoring, within: float | None) -> Scoring:
     """Ask for lists that reach as far as the near-optimal networks."""
     if within is None or scoring.width is not None:
         return scoring
+    if not math.isfinite(within):
+        raise InputError("must be a finite number, e.g. 20", about=Way("within", within))
     return replace(scoring, width=math.log(within) / unit_of(scoring.log_base))
 
 
@@ -179,7 +181,7 @@ def learn_baseline(
     own = context.share(SHARE_OF_LEARNING * (1 - pipeline.SHARE_OF_SCORING))
     best = pipeline.optimise(found, optimising, own)
     grown = found.expanded is not None
-    return Baseline(found.table, found.lists, _as_used(found), optimising, best, best.cuts, grown)
+    return Baseline(found.table, found.lists, _as_used(found), optimising, best, grown)
 
 
 def _as_used(found: pipeline.Gathered) -> Scoring:

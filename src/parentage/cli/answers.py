@@ -22,7 +22,15 @@ from parentage.cli.options import (
     option,
     settings,
 )
-from parentage.cli.output import beside, print_json, say, show_progress, table_text, warn
+from parentage.cli.output import (
+    beside,
+    interruptible,
+    print_json,
+    say,
+    show_progress,
+    table_text,
+    warn,
+)
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
 from parentage.work.settings import Option, setting
@@ -44,12 +52,9 @@ SHOWN = 12
 def working(running: Running) -> Iterator[Context]:
     """Make the context of a command; exit with 130 if it was interrupted."""
     from parentage.work.context import Context
-    from parentage.work.stop import interruptible
 
-    with interruptible(running.stop(), command=True) as stop, show_progress() as report:
+    with interruptible(running) as stop, show_progress() as report:
         yield Context(stop, running.n_threads, report=report)
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 @command()
@@ -89,10 +94,11 @@ def path(
     left out, e.g. parentage path clinic.csv -o path.svg. With --score bdeu the equivalent sample
     size takes ten values from 0.1 to 100.
     """
-    from parentage.answers.path import LEAST, MOST, check_path_file, path_of, unproven_text
+    from parentage.answers.path import FILES, LEAST, MOST, path_of, unproven_text
+    from parentage.files.atomic import extension_of
 
     if output is not None:
-        check_path_file(output)
+        extension_of(output, *FILES)
     check_outputs([output], source, reading.recipe, model.constraints)
     table = load_table(source, reading, quiet=as_json, ways=OF_WHOLE_DATA)
     scoring = replace(model, score=score).scoring(table.names)

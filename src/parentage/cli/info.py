@@ -20,6 +20,7 @@ from parentage.cli.options import (
 from parentage.cli.output import print_json, say_if_compiling, table_text, variables_text
 from parentage.errors import counted
 from parentage.work.memory import gigabytes
+from parentage.work.progress import duration
 
 SHORT = 30.0
 """Seconds that nobody needs to plan for; half of the time limit in the example."""
@@ -218,20 +219,3 @@ def number(count: int) -> str:
     from parentage.scoring.search.forecast import many
 
     return f"{count:,}" if count < 10**9 else many(count)
-
-
-def duration(seconds: float) -> str:
-    """Write a time as a person would say it.
-
-    >>> [duration(x) for x in (0.04, 59, 600, 7000, 3e5, 4e8, 1e12, 1e30)]
-    ['0.0 s', '59.0 s', '10 min', '1.9 h', '3.5 days', '13 years', '31,688 years', 'ages']
-    """
-    for most, unit, word in (
-        (100.0, 1.0, " s"), (6000.0, 60.0, " min"), (2 * 86400.0, 3600.0, " h"),
-        (2 * 365 * 86400.0, 86400.0, " days"), (1e13, 365.25 * 86400.0, " years"),
-    ):  # fmt: skip
-        if seconds < most:
-            many = seconds / unit
-            fine = unit == 1.0 or (many < 10 and unit > 60.0)
-            return f"{many:,.1f}{word}" if fine else f"{many:,.0f}{word}"
-    return "ages"

@@ -26,6 +26,7 @@ from parentage.cli.options import (
     write_recipe_of,
 )
 from parentage.cli.output import (
+    interruptible,
     logged,
     print_json,
     say,
@@ -111,8 +112,6 @@ class Goal(Settings):
         from parentage.errors import InputError
 
         if self.within is not None:
-            if not math.isfinite(self.within):
-                raise InputError(f"--within {self.within}: type a factor of at least 1, e.g. 20")
             if self.certificate or self.start:
                 raise InputError(
                     "--within prints many networks; leave --certificate and --start out"
@@ -174,7 +173,6 @@ def learn(
     """
     from parentage import pipeline
     from parentage.arcs.support import scoring_for
-    from parentage.work.stop import interruptible
 
     outputs = [*goal.output, goal.certificate, goal.log, write_recipe]
     reads = (source, goal.data, goal.start, reading.recipe, model.constraints)
@@ -196,7 +194,7 @@ def learn(
         scoring, optimising, None if goal.within is not None else growing, start, reading
     )
     began = time.monotonic()
-    with interruptible(running.stop(), command=True) as stop:
+    with interruptible(running) as stop:
         with (
             show_progress(solving=True) as shown,
             logged(goal.log, shown) as progress,
@@ -221,8 +219,6 @@ def learn(
         report_solution(solution, work, parameters, goal, seconds, as_json)
         if not (solution.optimal and solution.scope.settled):
             tell_saved(scaling)
-    if stop.cancelled.is_set():
-        sys.exit(130)
     if goal.require_optimal and not (solution.optimal and solution.scope.settled):
         say(solution.proof())
         sys.exit(1)
@@ -456,7 +452,7 @@ def as_text(solution: Solution, work: Material) -> str:
 
 
 def rows_used(solution: Solution, work: Material) -> dict[str, int]:
-    """Return, of a table with holes, the rows that each variable and its parents were scored on."""
+    """Return, where values are missing, on how many rows each variable and its parents score."""
     from parentage.scoring.scores.node_average import rows_of_families
 
     table = work.found.table
@@ -501,9 +497,8 @@ def show_near(work: Material, goal: Goal, factor: float, context: Context, as_js
         print_json(near_json(near, factor))
     else:
         click.echo(near_text(near, factor))
-    if context.stop.cancelled.is_set():
-        sys.exit(130)
-    if goal.require_optimal and not near.complete:
+    interrupted = context.stop.cancelled.is_set()  # which has an exit code of its own
+    if goal.require_optimal and not near.complete and not interrupted:
         say("networks may be missing")
         sys.exit(1)
 
@@ -531,14 +526,11 @@ def near_json(near: NearOptimal, factor: float) -> dict[str, Any]:
 
 def near_text(near: NearOptimal, factor: float) -> str:
     """Lay out the classes, the best one in full and how others differ, then arcs by weight."""
+    from parentage.arcs.records import within_text
     from parentage.optimise.near import cut_text
 
-    networks = counted(len(near), "network")
-    classes = counted(len(near.classes), "equivalence class", "equivalence classes")
-    lines = [
-        f"{'' if near.complete else 'At least '}{networks} in {classes} with at least "
-        f"1/{factor:g} of the posterior probability of the best, which scores {near.score:.4f}."
-    ]
+    found = within_text(len(near), len(near.classes), factor, complete=near.complete)
+    lines = [f"{found[0].upper()}{found[1:]}, which scores {near.score:.4f}."]
     if near.about_directions:
         lines.append(near.about_directions)
     if not near.complete:
@@ -552,13 +544,12 @@ def class_lines(near: NearOptimal) -> list[str]:
     lines = []
     for number, members in enumerate(near.classes[:SHOWN]):
         count = counted(len(members), "network")
-        times = math.exp((near.score - max(near.scores[i] for i in members)) * near.unit)
         if number == 0:
             arcs = ", ".join(f"{p}→{c}" for p, c in near.networks[members[0]].arcs)
             lines.append(f"class 1: {count}, one of them: {arcs or 'no arcs'}")
         else:
             lines.append(
-                f"class {number + 1}: {count}, {times:.3g} times less probable: "
+                f"class {number + 1}: {count}, {near.times_less(number):.3g} times less probable: "
                 f"{difference_text(**near.difference(number))}"
             )
     more = len(near.classes) - SHOWN

@@ -24,7 +24,9 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from parentage.work.context import Running
     from parentage.work.progress import Progress, Report
+    from parentage.work.stop import Stop
 
 
 MANY_VARIABLES = 60
@@ -50,6 +52,8 @@ def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int
     a        10
     bcdef     7
     """
+    from parentage.errors import shortened
+
     columns = list(zip(head, *rows, strict=True))
     widths = [max(len(cell) for cell in column) for column in columns]
     if sys.stdout.isatty():
@@ -76,18 +80,6 @@ def fitted(widths: Sequence[int], left: int, room: int) -> list[int]:
         widths[widths.index(max(widths[:left]))] -= 1
         over -= 1
     return widths
-
-
-def shortened(text: str, width: int) -> str:
-    """Leave out the middle of a text that is wider than its column.
-
-    >>> shortened("age_at_admission", 9)
-    'age_…sion'
-    """
-    if len(text) <= width:
-        return text
-    tail = (width - 1) // 2
-    return f"{text[: width - 1 - tail]}…{text[len(text) - tail :]}"
 
 
 def beside(start: str, words: str) -> str:
@@ -172,6 +164,17 @@ def say(text: str) -> None:
 def warn(text: str) -> None:
     """Say on stderr that something is not as hoped."""
     say(f"warning: {text}")
+
+
+@contextmanager
+def interruptible(running: Running) -> Iterator[Stop]:
+    """Let the first Ctrl-C end the work, not the command; exit with 130 once it has printed."""
+    from parentage.work.stop import interruptible as taken_over
+
+    with taken_over(running.stop(), command=True) as stop:
+        yield stop
+    if stop.cancelled.is_set():
+        sys.exit(130)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from parentage.cli.options import (
     option,
 )
 from parentage.cli.output import print_json, say, show_progress, table_text
-from parentage.errors import InputError, Way, did_you_mean
+from parentage.errors import InputError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
 from parentage.work.settings import Option, changed, setting
 
@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
     from parentage.data.settings import Reading
     from parentage.data.table import Table
-    from parentage.network.inference import Intervals, Joint, MostProbable, Posterior
+    from parentage.network.inference import (
+        Answer,
+        Filling,
+        Intervals,
+        Joint,
+        MostProbable,
+        Posterior,
+    )
     from parentage.network.parameters import Parameters
 
 ABOUT_INTERVALS = (
@@ -228,10 +235,8 @@ def probability_text(p: float) -> str:
     return f"{p:.4f}" if p == 0 or p >= 0.00005 else f"{p:.1e}"
 
 
-def _case_text(answer: Posterior | Joint | MostProbable) -> list[str]:
+def _case_text(answer: Answer) -> list[str]:
     """Say what was assumed, and how probable the evidence was."""
-    import math
-
     lines = []
     if answer.intervene:
         lines.append(f"after intervention: {_findings_text(answer.intervene)}")
@@ -283,10 +288,6 @@ def most_probable_text(answer: MostProbable) -> str:
     return "\n".join([*lines, "", last])
 
 
-IMPUTED = ("each", "joint")
-"""Ways to impute: by the most probable state of each cell, or of a row's cells together."""
-
-
 OUTPUT = option(
     "Output",
     output=setting(
@@ -331,9 +332,11 @@ def apply(
     discretised at the cut points of the --data table; without it, ROWS has to contain states.
     """
     from parentage.data.applying import rows_like
+    from parentage.network.inference import FILLINGS
 
-    if impute not in (None, *IMPUTED):
-        raise InputError(f"--impute {impute!r}: {did_you_mean(str(impute), IMPUTED)}")
+    filling = next((how for how in FILLINGS if how == impute), None)
+    if impute is not None and filling is None:
+        raise InputError(f"--impute {impute!r}: {did_you_mean(impute, FILLINGS)}")
     if predict is not None and impute is not None:
         raise InputError("--predict and --impute cannot be combined; type one of them")
     check_outputs([output], net, rows, data, reading.recipe)
@@ -342,8 +345,8 @@ def apply(
     table = rows_like(known, rows, "em", optional=asked)
     if predict is not None:
         _predict(found, table, predict, output, as_json)
-    elif impute is not None:
-        _impute(found, table, impute, output, as_json)
+    elif filling is not None:
+        _impute(found, table, filling, output, as_json)
     else:
         _likelihood(found, table, output, as_json)
 
@@ -375,10 +378,10 @@ def _predict(
 
 
 def _impute(
-    parameters: Parameters, table: Table, how: str, output: str | None, as_json: bool
+    parameters: Parameters, table: Table, how: Filling, output: str | None, as_json: bool
 ) -> None:
     """Print the rows with their cells filled."""
-    whole = parameters.impute(table, "joint" if how == "joint" else "each")
+    whole = parameters.impute(table, how)
     text = table_csv(whole)
     filled = {
         name: int(count)
@@ -409,8 +412,7 @@ def _likelihood(parameters: Parameters, table: Table, output: str | None, as_jso
 
 
 def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: int) -> str:
-    holes = f", {missing:,} missing value{'' if missing == 1 else 's'}" if missing else ""
-    told = f"{rows:,} row{'' if rows == 1 else 's'}{holes}"
+    told = counted(rows, "row") + (f", {counted(missing, 'missing value')}" if missing else "")
     if mean is not None:
         return f"{told}: mean log-likelihood {mean:.6f} nats per row"
     verb = "has" if impossible == 1 else "have"
@@ -421,7 +423,7 @@ def _likelihood_text(rows: int, missing: int, mean: float | None, impossible: in
 
 
 def table_csv(table: Table) -> str:
-    """Return a table without holes as CSV, cells as labels."""
+    """Return a table without missing values as CSV, cells as labels."""
     columns = [
         [labels[code] for code in table.column(v).tolist()] for v, labels in enumerate(table.states)
     ]

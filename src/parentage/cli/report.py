@@ -21,7 +21,7 @@ from parentage.cli.options import (
     settings,
     tell_reading,
 )
-from parentage.cli.output import print_json, say, show_progress, table_text, warn
+from parentage.cli.output import interruptible, print_json, say, show_progress, table_text, warn
 from parentage.cli.query import refuse_without_table, table_of
 from parentage.errors import counted
 from parentage.optimise.settings import Optimising
@@ -88,21 +88,19 @@ def report(source: str, output: str, title: str | None, data: str | None, readin
 
 def check_page(path: str) -> None:
     """Refuse a page that cannot be written, before the work."""
-    from parentage.errors import InputError
-    from parentage.network.formats import check_network_target, is_page
+    from parentage.files.atomic import extension_of
+    from parentage.network.formats import PAGES, check_network_target
 
-    if not is_page(path):
-        raise InputError(f"{path!r} has an unknown extension; use .html")
+    extension_of(path, *PAGES)
     check_network_target(path, needs_table=False)
 
 
 def report_table(source: str, output: str, title: str | None, reading: Reading) -> None:
     """Learn from a table, ask how sure every arc is, and write the page."""
     from parentage.arcs.support import support_of
-    from parentage.work.stop import interruptible
 
     running, asked = Running(), Supporting(bootstrap=REPLICATES)
-    with interruptible(running.stop(), command=True) as stop:
+    with interruptible(running) as stop:
         with (
             show_progress(solving=True) as shown,
             Scaling().context(running.n_threads, stop, shown) as context,
@@ -113,8 +111,6 @@ def report_table(source: str, output: str, title: str | None, reading: Reading) 
             words = path_words(baseline, context)
         write_page(output, source, baseline, support, parameters, title=title, words=words)
         tell(output, support)
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 def path_words(baseline: Baseline, context: Context) -> str:
@@ -273,11 +269,11 @@ def support(
     adjacent, and the share of these with the same direction. E.g. parentage support clinic.csv
     --bootstrap 200 --within 20. Ctrl-C prints the results so far.
     """
-    from parentage.arcs.records import check_support_file
+    from parentage.arcs.records import FILES
     from parentage.arcs.support import support_of
     from parentage.errors import InputError
+    from parentage.files.atomic import extension_of
     from parentage.network.formats import is_page, read_network
-    from parentage.work.stop import interruptible
 
     paged = output is not None and is_page(output)
     if paged and network is not None:
@@ -287,10 +283,10 @@ def support(
         )
     averaged = output is not None and is_averaged(output, asked)
     if output is not None and not averaged:
-        check_page(output) if paged else check_support_file(output)
+        check_page(output) if paged else extension_of(output, *FILES)
     check_outputs([output], source, network, reading.recipe, model.constraints)
     meant = None if network is None else read_network(network)
-    with interruptible(running.stop(), command=True) as stop:
+    with interruptible(running) as stop:
         with (
             show_progress(solving=True) as shown,
             estimating(shown) as report,
@@ -316,8 +312,6 @@ def support(
         elif output is None:
             directions = baseline.best.scope.about_directions()
             click.echo("\n".join([as_text(found, verbose=verbose), *filter(None, [directions])]))
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 def is_averaged(output: str, asked: Supporting) -> bool:
@@ -467,18 +461,15 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
 
 def near_lines(near: NearSet) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
-    networks = counted(near.networks, "network")
-    classes = counted(near.classes, "equivalence class", "equivalence classes")
-    have = "has" if near.networks == 1 else "have"
+    from parentage.arcs.records import within_text
+
     best, others = "the best one found", "better ones may be missing"
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g}%"
         others = f"each other network has at most {share} of their combined probability"
-    lines = [
-        f"{'' if near.complete else 'at least '}{networks} in {classes} {have} at least "
-        f"1/{near.factor:g} of the posterior probability of {best}; {others}"
-    ]
+    found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
+    lines = [f"{found}; {others}"]
     if near.missing is not None:
         share = f"{1 - near.missing:.1%}"
         lines.append(f"together they have {share} of the posterior probability of all networks")

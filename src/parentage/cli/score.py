@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +21,7 @@ from parentage.cli.options import (
     tell_saved,
 )
 from parentage.cli.output import (
+    interruptible,
     print_json,
     say,
     say_if_compiling,
@@ -79,12 +79,11 @@ def score(
     from parentage.scoring.candidates import cut_short_text, score_table
     from parentage.scoring.formats import check_lists_target
     from parentage.structural_em import complete_and_score
-    from parentage.work.stop import interruptible
 
     for path in output:
         check_lists_target(path)
     check_outputs(output, source, reading.recipe, model.constraints)
-    with interruptible(running.stop(), command=True) as stop:
+    with interruptible(running) as stop:
         table = load_table(source, reading, quiet=as_json)
         rule = rule_for_missing(table)
         scoring = model.scoring(table.names).for_missing(rule)
@@ -108,8 +107,6 @@ def score(
         report_lists(lists, output, as_json=as_json)
         if not (lists.account.complete and settled):
             tell_saved(scaling)
-    if stop.cancelled.is_set():
-        sys.exit(130)
 
 
 def report_lists(lists: CandidateLists, output: tuple[str, ...], *, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 import re
 from copy import copy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -391,6 +391,11 @@ class Table:
         parts = (column.unpacked()[chosen] for column in codes.columns)
         packed = PackedCodes(tuple(map(PackedColumn.of, parts)), n_rows)
         return self._of_rows(self.states, packed, repeats)
+
+    def repeated_rows(self, counts: npt.NDArray[np.integer[Any]]) -> Table:
+        """Return each row of the codes as often as it is counted, none of those counted 0."""
+        there = counts > 0
+        return replace(self.chosen_rows(there), repeats=counts[there].astype(np.uint32))
 
     def counted(self, labels: npt.NDArray[Any], at_least: int = 0) -> Ints:
         """Return the number of rows with each label, given a label for each row of the codes.

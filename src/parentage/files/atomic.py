@@ -131,6 +131,20 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
 
 
+def extension_of(path: str | os.PathLike[str], *known: str) -> str:
+    """Return the extension of a file to be written; refuse one that is not known.
+
+    >>> extension_of("support.CSV", ".csv", ".json")
+    '.csv'
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in known:
+        *others, last = known
+        listed = f"{', '.join(others)} or {last}" if others else last
+        raise InputError(f"{os.fspath(path)!r} has an unknown extension; use {listed}")
+    return ending
+
+
 def _files(source: str) -> list[Path]:
     try:
         return matching(source)

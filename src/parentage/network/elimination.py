@@ -160,11 +160,6 @@ def _greedy(
     return Plan(tuple(order), tuple(cliques), keep, max(cells), sum(cells))
 
 
-def eliminate(factors: Sequence[Factor], plan: Plan, reduce: Reduce) -> Factor:
-    """Reduce the product of all factors to the variables that the plan keeps."""
-    return CliqueTree(factors, plan, reduce).root
-
-
 class CliqueTree:
     """The products of an elimination, joined by the messages between them.
 

@@ -33,8 +33,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.table import MISSING
-from parentage.errors import ResourceError, Way
+from parentage.data.table import MISSING, class_sizes
+from parentage.errors import ResourceError, Way, listed
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
@@ -49,32 +49,74 @@ from parentage.work.progress import Progress
 from parentage.work.stop import Stop
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.scoring.encoding import Layout
 
+    Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]
+    """Codes ``[variable, row]``, −1 where missing, and how often each row occurs; empty: once."""
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 
-class Structure(NamedTuple):
-    """A network as arrays want it."""
+def joint_states(codes: Ints, variables: Sequence[int], cardinalities: Sequence[int]) -> Ints:
+    """Return the joint state of some variables in every row as a number, the last fastest."""
+    joint = np.zeros(codes.shape[1], np.int64)
+    for v in variables:
+        joint = joint * cardinalities[v] + codes[v]
+    return joint
 
-    names: tuple[str, ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
+
+def family_counts(
+    network: Network, cardinalities: Sequence[int], blocks: Iterable[Block]
+) -> tuple[Ints, ...]:
+    """Count the rows of every joint state of each variable and its parents, where all are known."""
+    shapes = [
+        (math.prod(cardinalities[p] for p in parents), cardinalities[v])
+        for v, parents in enumerate(network.parents)
+    ]
+    counts = [np.zeros(q * r, np.int64) for q, r in shapes]
+    for codes, repeats in blocks:
+        gaps = bool((codes == ABSENT).any())
+        for v, parents in enumerate(network.parents):
+            family, times = codes, repeats
+            if gaps:
+                whole = (codes[[v, *parents]] != ABSENT).all(axis=0)
+                family, times = codes[:, whole], repeats[whole] if len(repeats) else repeats
+            cells = joint_states(family, (*parents, v), cardinalities)
+            counts[v] += class_sizes(cells, times, len(counts[v]))
+    return tuple(cells.reshape(shape) for cells, shape in zip(counts, shapes, strict=True))
+
+
+def distributions(counts: npt.NDArray[np.floating]) -> Floats:
+    """Return rows ``float64[q, r]`` as shares of their sums; uniform where a row is empty."""
+    totals = counts.sum(axis=1, keepdims=True)
+    uniform = np.full(counts.shape, 1 / counts.shape[1])
+    shares: Floats = np.divide(counts, totals, out=uniform, where=totals > 0)
+    return shares
+
+
+class Structure(NamedTuple):
+    """A network with the numbers of states, whose probability tables are one array of cells."""
+
+    network: Network
     sizes: tuple[int, ...]
 
-    def offsets(self) -> list[int]:
-        """Where the cells of each table begin when all are in one array."""
-        cells = [self.sizes[v] * self.q(v) for v in range(len(self.sizes))]
-        return [0, *np.cumsum(cells).tolist()]
+    @property
+    def parents(self) -> tuple[tuple[int, ...], ...]:
+        """Indices of the parents of every variable."""
+        return self.network.parents
 
-    def q(self, v: int) -> int:
-        """Joint states of the parents."""
-        return math.prod(self.sizes[p] for p in self.parents[v])
+    def offsets(self) -> list[int]:
+        """Where the cells of each table begin."""
+        cells = [
+            math.prod(self.sizes[u] for u in (v, *parents))
+            for v, parents in enumerate(self.parents)
+        ]
+        return [0, *np.cumsum(cells).tolist()]
 
     def strides(self, v: int) -> dict[int, int]:
         """How far one state more of a member moves in the table of its family."""
@@ -201,7 +243,7 @@ class _Splitter:
     def __init__(self, structure: Structure, every_cell: bool) -> None:
         n = len(structure.sizes)
         self.every_cell = every_cell
-        self.order = structure.order
+        self.order = structure.network.order_indices
         self.scope = [sum(1 << u for u in (v, *structure.parents[v])) for v in range(n)]
         self.families = [
             sum(1 << child for child in range(n) if self.scope[child] >> v & 1) for v in range(n)
@@ -266,14 +308,11 @@ class ListedStates:
     component
         The component.
     states
-        ``int64[joint state, variable]``.
-    first
-        Where its entries begin among all entries; entry ``first + i * J + j`` is case i, state j.
+        ``int64[joint state, variable]``. Its entries are these of one case after the other.
     """
 
     component: Component
     states: Ints
-    first: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -361,46 +400,6 @@ class Expectation:
     cell: Ints
 
     @classmethod
-    def of(
-        cls,
-        structure: Structure,
-        codes: Ints,
-        weights: Floats,
-        *,
-        every_cell: bool = False,
-        numbers: Ints | None = None,
-        stop: Stop | None = None,
-    ) -> Expectation:
-        """Prepare rows ``codes[variable, row]``, −1 where missing.
-
-        Parameters
-        ----------
-        structure
-            The network.
-        codes
-            The rows; better without repetitions.
-        weights
-            How often each occurs.
-        every_cell
-            Whether also cells without observed descendants are completed.
-        numbers
-            What the rows are called in messages, if it is not their place here.
-        stop
-            When to give up.
-
-        Raises
-        ------
-        ResourceError
-            Too many completions, or the stop.
-        """
-        stop = stop or Stop()
-        builder = _Builder(structure, codes, numbers)
-        for component in components(structure, codes, weights, every_cell=every_cell):
-            refuse_late(stop)
-            builder.add(component)
-        return builder.finished(weights)
-
-    @classmethod
     def of_table(
         cls,
         network: Network,
@@ -410,24 +409,38 @@ class Expectation:
         numbers: Ints | None = None,
         stop: Stop | None = None,
     ) -> Expectation:
-        """Prepare the rows of a table, equal ones once."""
-        structure = Structure(
-            network.names,
-            network.parents,
-            network.order_indices,
-            tuple(len(table.states[table.index(name)]) for name in network.names),
-        )
-        codes = table.to_codes([table.index(name) for name in network.names]).astype(np.int64)
+        """Prepare the rows of a table, equal ones once.
+
+        Parameters
+        ----------
+        network
+            The network.
+        table
+            The rows.
+        every_cell
+            Whether also cells without observed descendants are completed.
+        numbers
+            The numbers of the rows in messages; by default their places in the table.
+        stop
+            When to give up.
+
+        Raises
+        ------
+        ResourceError
+            Too many completions, or the stop.
+        """
+        stop = stop or Stop()
+        columns = [table.index(name) for name in network.names]
+        structure = Structure(network, tuple(len(table.states[v]) for v in columns))
+        codes = table.to_codes(columns).astype(np.int64)
         codes[codes == MISSING] = ABSENT
         first, kind = equal_columns(codes)
-        return cls.of(
-            structure,
-            codes[:, first],
-            table.counted(kind).astype(np.float64),
-            every_cell=every_cell,
-            numbers=first if numbers is None else numbers[first],
-            stop=stop,
-        )
+        codes, weights = codes[:, first], table.counted(kind).astype(np.float64)
+        builder = _Builder(structure, codes, first if numbers is None else numbers[first])
+        for component in components(structure, codes, weights, every_cell=every_cell):
+            refuse_late(stop)
+            builder.add(component)
+        return builder.finished(weights)
 
     def counts(self, theta: Floats) -> tuple[Floats, float]:
         """Return the expected counts of all cells, and the log-likelihood of all rows."""
@@ -461,10 +474,7 @@ class Expectation:
         offsets = self.structure.offsets()
         for v, r in enumerate(self.structure.sizes):
             part = slice(offsets[v], offsets[v + 1])
-            cells = (counts[part] + prior[part]).reshape(-1, r)
-            totals = cells.sum(axis=1, keepdims=True)
-            shares = np.divide(cells, totals, out=np.full_like(cells, 1 / r), where=totals > 0)
-            theta[part] = shares.ravel()
+            theta[part] = distributions((counts[part] + prior[part]).reshape(-1, r)).ravel()
         return theta
 
     def maximised(self, prior: Floats, context: Context | None = None) -> tuple[Floats, float]:
@@ -502,7 +512,7 @@ class Expectation:
 
 
 def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
-    """Refuse to begin or go on with what takes so many seconds more, when a stop comes before.
+    """Refuse to continue with work of this many seconds if the stop comes before its end.
 
     Raises
     ------
@@ -520,9 +530,8 @@ def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
 class _Builder:
     """Collects component after component."""
 
-    def __init__(self, structure: Structure, codes: Ints, numbers: Ints | None) -> None:
-        self.structure, self.codes = structure, codes
-        self.numbers = np.arange(codes.shape[1]) if numbers is None else numbers
+    def __init__(self, structure: Structure, codes: Ints, numbers: Ints) -> None:
+        self.structure, self.codes, self.numbers = structure, codes, numbers
         self.offsets = structure.offsets()
         self.listed: list[ListedStates] = []
         self.eliminated: list[Eliminated] = []
@@ -543,7 +552,7 @@ class _Builder:
         n = len(component.first)
         self._count(component, joint * n * len(component.families))
         states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1).astype(np.int64)
-        self.listed.append(ListedStates(component, states, self.entries))
+        self.listed.append(ListedStates(component, states))
         entries = np.arange(self.entries, self.entries + n * joint)
         for v in component.families:
             self.cell.append(self._cells(component, v, component.variables).ravel())
@@ -571,12 +580,10 @@ class _Builder:
             self._refuse(component, 0)
 
     def _refuse(self, component: Component, joint: int) -> None:
-        variables = component.variables
-        names = ", ".join(self.structure.names[v] for v in variables[:6])
-        more = f" and {len(variables) - 6} more" if len(variables) > 6 else ""
+        names = [self.structure.network.names[v] for v in component.variables]
         row = int(self.numbers[component.first[0]]) + 1
         what = (
-            f"row {row} has no values of {names}{more}, which depend on each other: "
+            f"row {row} has no values of {listed(names, 6)}, which depend on each other: "
             f"they have {joint:,} joint states, more than {MOST_STATES:,}"
             if joint
             else f"too many values are missing: every step would sum {self.terms:,} terms, "
@@ -590,14 +597,9 @@ class _Builder:
 
     def finished(self, weights: Floats) -> Expectation:
         """Put everything together, with the counts of complete families."""
-        known = np.zeros(self.offsets[-1])
-        for v in range(len(self.structure.sizes)):
-            strides = self.structure.strides(v)
-            there = (self.codes[list(strides)] != ABSENT).all(axis=0)
-            cells = np.full(int(there.sum()), self.offsets[v], np.int64)
-            for member, stride in strides.items():
-                cells += stride * self.codes[member, there]
-            known += np.bincount(cells, weights=weights[there], minlength=len(known))
+        network, sizes = self.structure
+        counted = family_counts(network, sizes, [(self.codes, weights.astype(np.int64))])
+        known = np.concatenate([np.empty(0), *(cells.ravel() for cells in counted)])
         none = np.empty(0, np.int64)
         cases = [len(part.component.first) for part in self.listed]
         lengths = np.repeat([len(part.states) for part in self.listed] or none, cases or none)

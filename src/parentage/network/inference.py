@@ -36,13 +36,12 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InputError, ResourceError, Way, did_you_mean
+from parentage.errors import InputError, ResourceError, Way, did_you_mean, listed
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
     Logs,
     Plan,
-    eliminate,
     log_max,
     log_sum,
     plan_elimination,
@@ -53,6 +52,7 @@ from parentage.work.progress import number
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from parentage.network.network import Network
     from parentage.network.parameters import Parameters
 
 Codes = npt.NDArray[np.int64]
@@ -68,12 +68,8 @@ class LogTables:
 
     Parameters
     ----------
-    names
-        Variable names, for messages.
-    parents
-        Indices of the parents, the axes of the tables.
-    order
-        Indices, parents before children.
+    network
+        The network; the parents of a variable are the first axes of its table.
     cardinalities
         Number of states.
     logs
@@ -82,9 +78,7 @@ class LogTables:
         Variables whose own tables do not count.
     """
 
-    names: tuple[str, ...]
-    parents: tuple[tuple[int, ...], ...]
-    order: tuple[int, ...]
+    network: Network
     cardinalities: tuple[int, ...]
     logs: tuple[Logs, ...]
     set_from_outside: frozenset[int] = frozenset()
@@ -103,35 +97,33 @@ class LogTables:
                     zip(network.parents, parameters.tables, strict=True)
                 )
             )
-        return cls(network.names, network.parents, network.order_indices, sizes, logs)
+        return cls(network, sizes, logs)
 
-    def with_intervention(self, variables: Iterable[int]) -> LogTables:
-        """Return the model in which some variables are set from outside."""
-        outside = self.set_from_outside | frozenset(variables)
-        return replace(self, set_from_outside=outside)
+    def relevant(self, variables: Iterable[int]) -> list[int]:
+        """Return those whose tables matter for what is asked and known, rising.
 
-    def ancestors(self, variables: Iterable[int]) -> set[int]:
-        """Return variables and all that they descend from; the rest of the network is barren."""
+        They are the variables and all that they descend from; the rest of the network is barren.
+        """
         found = set(variables)
-        for v in reversed(self.order):
+        for v in reversed(self.network.order_indices):
             if v in found and v not in self.set_from_outside:
-                found.update(self.parents[v])
-        return found
+                found.update(self.network.parents[v])
+        return sorted(found - self.set_from_outside)
 
     def factors(self, observed: Mapping[int, Codes], targets: Iterable[int]) -> list[Factor]:
         """Return the tables that matter for the targets and the evidence, evidence fixed in them.
 
         ``observed[v]`` are the codes of v, one per row of evidence.
         """
-        return [
-            self._fixed(v, observed)
-            for v in sorted(self.ancestors([*observed, *targets]))
-            if v not in self.set_from_outside
-        ]
+        relevant = self.relevant([*observed, *targets])
+        return [self.fixed(v, self.logs[v][None], observed) for v in relevant]
 
-    def _fixed(self, v: int, observed: Mapping[int, Codes]) -> Factor:
-        """Fix the known variables in one table; a variable with one state is always known."""
-        axes = (*self.parents[v], v)
+    def fixed(self, v: int, logs: Logs, observed: Mapping[int, Codes]) -> Factor:
+        """Fix the known variables in tables of v, ``float64[tables, states of parents …, states]``.
+
+        There are many tables or many rows of evidence. A variable with one state is always known.
+        """
+        axes = (*self.network.parents[v], v)
         sizes = self.cardinalities
         hidden = [a for a, u in enumerate(axes) if u not in observed and sizes[u] > 1]
         known = [a for a in range(len(axes)) if a not in hidden]
@@ -139,9 +131,11 @@ class LogTables:
         for a in known:
             joint = joint * sizes[axes[a]] + observed.get(axes[a], 0)
         hidden.sort(key=axes.__getitem__)
-        table = self.logs[v].transpose([*known, *hidden])
-        flat = table.reshape(-1, *(sizes[axes[a]] for a in hidden))
-        return Factor(tuple(axes[a] for a in hidden), flat[joint])
+        shape = tuple(sizes[axes[a]] for a in hidden)
+        flat = logs.transpose([0, *(1 + a for a in (*known, *hidden))]).reshape(
+            len(logs), -1, *shape
+        )
+        return Factor(tuple(axes[a] for a in hidden), flat[:, joint].reshape(-1, *shape))
 
     def plan(self, factors: Sequence[Factor], keep: Iterable[int] = ()) -> Plan:
         """Plan the elimination; refuse a table that is too large to compute.
@@ -153,13 +147,11 @@ class LogTables:
         """
         plan = plan_elimination((f.scope for f in factors), self.cardinalities, keep)
         if plan.cells > MAX_TABLE:
-            names = ", ".join(self.names[v] for v in plan.largest[:6])
-            more = len(plan.largest) - 6
+            names = [self.network.names[v] for v in plan.largest]
             raise ResourceError(
-                f"this query needs a table of {number(plan.cells)} cells over {len(plan.largest)} "
-                f"variables ({names}{f' and {more} more' if more > 0 else ''}), more than "
-                f"{MAX_TABLE:,}; give evidence on some of them, ask for fewer targets, or learn "
-                "with fewer parents"
+                f"this query needs a table of {number(plan.cells)} cells over {len(names)} "
+                f"variables ({listed(names, 6)}), more than {MAX_TABLE:,}; give evidence on some "
+                "of them, ask for fewer targets, or learn with fewer parents"
             )
         return plan
 
@@ -173,16 +165,23 @@ def posteriors(
     """
     factors = model.factors(observed, targets)
     tree = CliqueTree(factors, model.plan(factors), log_sum)
-    wanted = set(targets)
     rows = rows_of(observed)
     logs = np.broadcast_to(tree.root.values, (rows,))
-    found = {v: np.ones((rows, 1)) for v in wanted if model.cardinalities[v] == 1}
+    found = {v: np.ones((rows, 1)) for v in targets if model.cardinalities[v] == 1}
+    for v, shares in marginals(tree, targets):
+        found[v] = np.where(logs[:, None] == -np.inf, np.nan, shares)
+    return found, logs
+
+
+def marginals(
+    tree: CliqueTree, targets: Iterable[int]
+) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
+    """Yield the eliminated targets with the probabilities of their states in every row."""
+    wanted = set(targets)
     for v, belief in tree.beliefs():
         if v in wanted:
             others = tuple(1 + a for a, u in enumerate(belief.scope) if u != v)
-            shares = normalised(log_sum(belief.values, others))
-            found[v] = np.where(logs[:, None] == -np.inf, np.nan, shares)
-    return found, logs
+            yield v, normalised(log_sum(belief.values, others))
 
 
 def joint_posterior(
@@ -191,7 +190,7 @@ def joint_posterior(
     """Return P(targets | evidence) as ``float64[rows, states of every target …]``, and log P(e)."""
     factors = model.factors(observed, targets)
     wide = [v for v in targets if model.cardinalities[v] > 1]
-    kept = eliminate(factors, model.plan(factors, wide), log_sum)
+    kept = CliqueTree(factors, model.plan(factors, wide), log_sum).root
     axes = tuple(range(1, kept.values.ndim))
     rows = rows_of(observed)
     order = [0, *(1 + kept.scope.index(v) for v in wide)]
@@ -204,8 +203,8 @@ def joint_posterior(
 def log_evidence(model: LogTables, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
     """Return the logarithm of P(evidence) of every row."""
     factors = model.factors(observed, ())
-    rows = rows_of(observed)
-    return np.broadcast_to(eliminate(factors, model.plan(factors), log_sum).values, (rows,))
+    logs = CliqueTree(factors, model.plan(factors), log_sum).root.values
+    return np.broadcast_to(logs, (rows_of(observed),))
 
 
 def most_probable_codes(
@@ -215,7 +214,7 @@ def most_probable_codes(
 
     Both one per row of evidence; among equally probable states the one that comes first is taken.
     """
-    everything = [v for v in range(len(model.names)) if v not in observed]
+    everything = [v for v in range(len(model.logs)) if v not in observed]
     factors = model.factors(observed, everything)
     plan = model.plan(factors)
     tree = CliqueTree(factors, plan, log_max)
@@ -252,15 +251,11 @@ class EvidenceError(InputError):
 
 
 @dataclass(frozen=True)
-class Posterior:
-    """What is known of some variables, given evidence and interventions.
-
-    ``posterior["lung"]["yes"]`` is a probability.
+class Answer:
+    """What every answer says of its question.
 
     Parameters
     ----------
-    marginals
-        ``{variable: {state: probability}}``.
     given
         The evidence.
     intervene
@@ -269,10 +264,28 @@ class Posterior:
         Natural logarithm of the probability of the evidence, under the interventions.
     """
 
-    marginals: Mapping[str, Mapping[str, float]]
     given: Mapping[str, str]
     intervene: Mapping[str, str]
     log_probability: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        return {
+            "given": dict(self.given),
+            "intervene": dict(self.intervene),
+            "log_probability": self.log_probability,
+        }
+
+
+@dataclass(frozen=True)
+class Posterior(Answer):
+    """What is known of some variables, given evidence and interventions.
+
+    ``posterior["lung"]["yes"]`` is a probability; ``marginals`` are all of them,
+    ``{variable: {state: probability}}``.
+    """
+
+    marginals: Mapping[str, Mapping[str, float]]
 
     def __getitem__(self, name: str) -> Mapping[str, float]:
         return self.marginals[name]
@@ -284,24 +297,17 @@ class Posterior:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "given": dict(self.given),
-            "intervene": dict(self.intervene),
-            "log_probability": self.log_probability,
-            "marginals": {name: dict(states) for name, states in self.marginals.items()},
-        }
+        marginals = {name: dict(states) for name, states in self.marginals.items()}
+        return {**super().to_dict(), "marginals": marginals}
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class Joint(Answer):
     """The joint distribution of some variables: ``probabilities[i, j, …]``, an axis for each."""
 
     names: tuple[str, ...]
     states: tuple[tuple[str, ...], ...]
     probabilities: npt.NDArray[np.float64]
-    given: Mapping[str, str]
-    intervene: Mapping[str, str]
-    log_probability: float
 
     def rows(self) -> list[tuple[tuple[str, ...], float]]:
         """Return every joint state with its probability, the last variable's changing fastest."""
@@ -312,35 +318,23 @@ class Joint:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "given": dict(self.given),
-            "intervene": dict(self.intervene),
-            "log_probability": self.log_probability,
-            "targets": list(self.names),
-            "joint": [[*labels, p] for labels, p in self.rows()],
-        }
+        joint = [[*labels, p] for labels, p in self.rows()]
+        return {**super().to_dict(), "targets": list(self.names), "joint": joint}
 
 
 @dataclass(frozen=True)
-class MostProbable:
+class MostProbable(Answer):
     """The most probable state of everything that is not known, together.
 
     Parameters
     ----------
     states
         ``{variable: state}`` without evidence and interventions.
-    given, intervene
-        The evidence, and what was set from outside.
-    log_probability
-        Natural logarithm of the probability of the evidence.
     log_joint
-        That of the evidence and these states together.
+        Natural logarithm of the probability of the evidence and these states together.
     """
 
     states: Mapping[str, str]
-    given: Mapping[str, str]
-    intervene: Mapping[str, str]
-    log_probability: float
     log_joint: float
 
     @property
@@ -350,13 +344,8 @@ class MostProbable:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values."""
-        return {
-            "given": dict(self.given),
-            "intervene": dict(self.intervene),
-            "log_probability": self.log_probability,
-            "most_probable": dict(self.states),
-            "probability": self.probability,
-        }
+        best = dict(self.states)
+        return {**super().to_dict(), "most_probable": best, "probability": self.probability}
 
 
 @dataclass(frozen=True)
@@ -382,8 +371,8 @@ class Situation:
             parameters.network.index(name): parameters.code(name, label)
             for name, label in (*given.items(), *intervene.items())
         }
-        outside = [parameters.network.index(name) for name in intervene]
-        model = parameters.model.with_intervention(outside) if outside else parameters.model
+        outside = frozenset(parameters.network.index(name) for name in intervene)
+        model = replace(parameters.model, set_from_outside=outside)
         return cls(parameters, model, given, intervene, codes)
 
     @property
@@ -563,9 +552,7 @@ def sampled_intervals(
     case = Situation.of(parameters, given, intervene)
     model, observed = case.model, case.observed
     asked = [v for v in case.targets(targets) if v not in case.codes]
-    relevant = [
-        v for v in sorted(model.ancestors([*observed, *asked])) if v not in model.set_from_outside
-    ]
+    relevant = model.relevant([*observed, *asked])
     plan = model.plan(model.factors(observed, asked))
     size = max(1, min(draws, MOST_AT_ONCE // plan.cells))
     streams = {v: np.random.default_rng([seed, 1 + v]) for v in relevant}
@@ -573,10 +560,8 @@ def sampled_intervals(
     for first in range(0, draws, size):
         count = min(size, draws - first)
         drawn = [_drawn(case, v, count, streams[v]) for v in relevant]
-        for v, belief in CliqueTree(drawn, plan, log_sum).beliefs():
-            if v in answers:
-                others = tuple(1 + a for a, u in enumerate(belief.scope) if u != v)
-                answers[v].append(normalised(log_sum(belief.values, others)))
+        for v, shares in marginals(CliqueTree(drawn, plan, log_sum), asked):
+            answers[v].append(shares)
     ends = ((1 - level) / 2, (1 + level) / 2)
     found: Intervals = {}
     for v in asked:
@@ -597,11 +582,4 @@ def _drawn(case: Situation, v: int, count: int, random: np.random.Generator) -> 
     gammas = random.standard_gamma(np.broadcast_to(cells, (count, *cells.shape)))
     gammas = np.maximum(gammas, np.finfo(float).tiny)  # a pseudo-count near 0 may underflow
     logs = np.log(gammas / gammas.sum(axis=2, keepdims=True))
-    axes, sizes = (*model.parents[v], v), model.cardinalities
-    table = logs.reshape(count, *(sizes[u] for u in axes))
-    hidden = [a for a, u in enumerate(axes) if u not in case.codes and sizes[u] > 1]
-    fixed = tuple(slice(None) if a in hidden else case.codes.get(u, 0) for a, u in enumerate(axes))
-    scope = [axes[a] for a in hidden]
-    order = sorted(range(len(scope)), key=scope.__getitem__)
-    values = table[(slice(None), *fixed)].transpose([0, *(1 + i for i in order)])
-    return Factor(tuple(sorted(scope)), values)
+    return model.fixed(v, logs.reshape(count, *model.logs[v].shape), case.observed)

@@ -1,13 +1,11 @@
 """The network: an immutable directed acyclic graph over named variables, what learning returns.
 
 A :class:`Network` is names and, for every variable, its parents; it is acyclic by construction.
-It knows its arcs, a topological order, its Markov equivalence class
-(:mod:`parentage.network.network`) and its difference from another network; it scores new data,
-takes parameters from data (:mod:`parentage.network.parameters`) and shows itself
-(:mod:`parentage.view`). Files are written by :func:`parentage.network.formats.write_network`,
-other libraries reached through :mod:`parentage.network.bridges`.
-
-Markov equivalence of networks, and how far apart two networks are. Used by the network stage.
+It knows its arcs, a topological order, its Markov equivalence class and its difference from another
+network; it scores new data, takes parameters from data (:mod:`parentage.network.parameters`) and
+shows itself (:mod:`parentage.view`). Files are written by
+:func:`parentage.network.formats.write_network`; :mod:`parentage.network.bridges` converts networks
+to and from other libraries.
 
 Two networks are equivalent (they state the same independences, and BIC, AIC and BDeu score them
 the same) iff they have the same skeleton and the same v-structures a → c ← b with a, b not
@@ -378,16 +376,17 @@ class Network:
         *,
         directed: bool = False,
     ) -> str:
-        """Draw the layered picture (:mod:`parentage.view`).
+        """Draw the layered figure (:mod:`parentage.view`).
 
         Arcs are as wide as what they gain, as strong as their support (by default the network's
         ``shares``), and have a head where all equivalent networks have them in this direction, or
         ``directed`` says that all do.
         """
-        from parentage.view.figure import network_svg
+        from parentage.view.drawing import network_drawing
+        from parentage.view.figure import drawing_svg
 
         known = self.shares if support is None else support
-        return network_svg(self, gains, known, directed=directed)
+        return drawing_svg(network_drawing(self, gains, known, directed=directed))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

@@ -18,14 +18,13 @@ import math
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.data.discretize import interval_of
-from parentage.data.table import MAX_STATES, MISSING, Table, class_sizes
+from parentage.data.table import MAX_STATES, MISSING, Table
 from parentage.errors import (
     InputError,
     ParentageWarning,
@@ -36,7 +35,13 @@ from parentage.errors import (
     warn,
 )
 from parentage.network import SMOOTHING
-from parentage.network.expectation import Expectation, refuse_late
+from parentage.network.expectation import (
+    Expectation,
+    distributions,
+    family_counts,
+    joint_states,
+    refuse_late,
+)
 from parentage.network.inference import (
     ABSENT,
     NOTHING,
@@ -60,12 +65,11 @@ from parentage.work.stop import MOMENT
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
+    from parentage.network.expectation import Block
     from parentage.network.inference import Intervals
     from parentage.network.network import Network
-
-    Block = tuple[npt.NDArray[np.int64], npt.NDArray[np.integer]]
 
 Probabilities = npt.NDArray[np.float64]
 """Conditional probabilities ``float64[q, r]``: one row per joint state of the parents."""
@@ -170,9 +174,7 @@ class Parameters:
             for name, label in findings.items()
         }
 
-    def probability(
-        self, child: str, state: str, given: Mapping[str, str] = MappingProxyType({})
-    ) -> float:
+    def probability(self, child: str, state: str, given: Mapping[str, str] = NOTHING) -> float:
         """Return the probability of a child's state given the state of each of its parents."""
         v, parents = self.network.index(child), self.network.parents_of(child)
         if set(given) != set(parents):
@@ -248,7 +250,7 @@ class Parameters:
         Parameters
         ----------
         table
-            Rows with holes, in these states; the result has the variables of the network.
+            Rows with missing values, in these states; the result has the variables of the network.
         how
             ``"each"``: every cell gets its most probable state, which makes fewest wrong cells on
             average; ``"joint"``: the cells of a row get their most probable states together.
@@ -311,7 +313,7 @@ class Parameters:
             known = [float(k == case.codes.get(v)) for k in range(len(labels))]
             shares = found[v][0].tolist() if v in found else known
             marginals[self.network.names[v]] = dict(zip(labels, shares, strict=True))
-        return Posterior(marginals, case.given, case.intervene, log_probability)
+        return Posterior(case.given, case.intervene, log_probability, marginals)
 
     def joint(
         self,
@@ -330,7 +332,7 @@ class Parameters:
         values, logs = joint_posterior(case.model, case.observed, asked)
         log_probability = case.possible(float(logs[0]))
         states = tuple(self.states[v] for v in asked)
-        return Joint(names, states, values[0], case.given, case.intervene, log_probability)
+        return Joint(case.given, case.intervene, log_probability, names, states, values[0])
 
     def most_probable(
         self,
@@ -343,7 +345,7 @@ class Parameters:
         log_probability = case.possible(float(log_evidence(case.model, case.observed)[0]))
         codes, logs = most_probable_codes(case.model, case.observed)
         states = {self.network.names[v]: self.states[v][int(codes[v][0])] for v in sorted(codes)}
-        return MostProbable(states, case.given, case.intervene, log_probability, float(logs[0]))
+        return MostProbable(case.given, case.intervene, log_probability, states, float(logs[0]))
 
     def intervals(
         self,
@@ -414,16 +416,6 @@ class Parameters:
         return {name: table.tolist() for name, table in named}
 
 
-def joint_states(
-    codes: npt.NDArray[np.int64], variables: Sequence[int], cardinalities: Sequence[int]
-) -> npt.NDArray[np.int64]:
-    """Return the joint state of some variables in every row as a number, the last fastest."""
-    joint = np.zeros(codes.shape[1], np.int64)
-    for v in variables:
-        joint = joint * cardinalities[v] + codes[v]
-    return joint
-
-
 def fit_parameters(
     network: Network,
     table: Table,
@@ -482,12 +474,7 @@ def fit_parameters(
             ways = [way for way in error.ways if isinstance(way, str)]  # settings are of learning
             warn(ParentageWarning(f"{note}; {FALLBACK}", *ways))
     counts = family_counts(network, cardinalities, _blocks(data))
-    tables = []
-    for counted, prior in zip(counts, priors, strict=True):
-        cells = counted + prior
-        totals = cells.sum(axis=1, keepdims=True)
-        alike = np.full(cells.shape, 1 / cells.shape[1])
-        tables.append(np.divide(cells, totals, out=alike, where=totals > 0))
+    tables = [distributions(cells + prior) for cells, prior in zip(counts, priors, strict=True)]
     known = None if data.has_holes else counts
     return Parameters(network, data.states, tuple(tables), note, smoothing, known)
 
@@ -498,27 +485,6 @@ def _blocks(data: Table) -> Iterator[Block]:
         codes = data.rows(first, first + _ROWS_AT_ONCE).astype(np.int64)
         codes[codes == MISSING] = ABSENT
         yield codes, data.repeats[first : first + _ROWS_AT_ONCE]
-
-
-def family_counts(
-    network: Network, cardinalities: Sequence[int], blocks: Iterable[Block]
-) -> tuple[Counts, ...]:
-    """Count the rows of every joint state of each variable and its parents, where all are known."""
-    shapes = [
-        (math.prod(cardinalities[p] for p in parents), cardinalities[v])
-        for v, parents in enumerate(network.parents)
-    ]
-    counts = [np.zeros(q * r, np.int64) for q, r in shapes]
-    for codes, repeats in blocks:
-        gaps = bool((codes == ABSENT).any())
-        for v, parents in enumerate(network.parents):
-            family, times = codes, repeats
-            if gaps:
-                whole = (codes[[v, *parents]] != ABSENT).all(axis=0)
-                family, times = codes[:, whole], repeats[whole] if len(repeats) else repeats
-            cells = joint_states(family, parents, cardinalities) * cardinalities[v] + family[v]
-            counts[v] += class_sizes(cells, times, len(counts[v]))
-    return tuple(cells.reshape(shape) for cells, shape in zip(counts, shapes, strict=True))
 
 
 def _by_expectation(

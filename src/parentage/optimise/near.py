@@ -139,6 +139,11 @@ class NearOptimal:
         """Return what the members of a class have in common, as a graph (CPDAG)."""
         return Network(self.names, self.parents[self.classes[number][0]]).equivalence_class()
 
+    def times_less(self, number: int) -> float:
+        """Return how many times less probable than the best network the best of a class is."""
+        best = max(self.scores[i] for i in self.classes[number])
+        return math.exp((self.score - best) * self.unit)
+
     def difference(self, number: int) -> dict[str, list[str]]:
         """Return how a class differs from the best one: links added, removed and changed.
 
@@ -184,8 +189,7 @@ class NearOptimal:
     def __repr__(self) -> str:
         return (
             f"NearOptimal: {'' if self.complete else 'at least '}"
-            f"{len(self)} network{'s' if len(self) > 1 else ''} in "
-            f"{len(self.classes)} class{'es' if len(self.classes) > 1 else ''}, "
+            f"{counted(len(self), 'network')} in {counted(len(self.classes), 'class', 'classes')}, "
             f"score {self.score:.6f} and at most {self.width:.6g} below"
         )
 

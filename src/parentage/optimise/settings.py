@@ -29,7 +29,7 @@ class Optimising(Settings):
         "Stop when the optimality gap is at most G, in the unit of the score.",
         Option("G", float, least=0),
     )
-    seed: int = setting(0, "Seed of the random numbers.", Option("INTEGER", int))
+    seed: int = setting(0, "Seed of the random numbers.", Option("INTEGER", int, least=0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -37,7 +37,3 @@ class Optimising(Settings):
             raise InputError(
                 f"unknown engine {self.engine!r}; {did_you_mean(self.engine, ENGINES)}"
             )
-        if self.seed < 0:
-            raise InputError(f"the seed must be at least 0, not {self.seed}")
-        if not self.gap_limit >= 0:
-            raise InputError(f"the gap limit must be at least 0, not {self.gap_limit}")

@@ -8,14 +8,15 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from parentage.errors import counted
+from parentage.arcs.records import within_text
+from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.arcs.records import ArcSupport, Support
     from parentage.data.recipe import Recipe
@@ -37,13 +38,6 @@ class Fact(NamedTuple):
     value: str
 
 
-def named(names: Iterable[str]) -> str:
-    """List names, the first ones if there are many."""
-    listed = list(names)
-    more = len(listed) - LISTED
-    return ", ".join(listed[:LISTED]) + (f" and {more:,} more" if more > 0 else "")
-
-
 def score_title(scope: Scope | None) -> str:
     """Name what was maximised as people write it: the score, with the prior if there is one."""
     if scope is None or scope.score is None:
@@ -54,11 +48,15 @@ def score_title(scope: Scope | None) -> str:
     return f"{title} with the log prior of the arcs" if scope.about_scores() else title
 
 
+def account_of(scope: Scope | None) -> Account | None:
+    """Return the account of the lists that a network was learned from; None if it is not known."""
+    return scope.origin if scope is not None and isinstance(scope.origin, Account) else None
+
+
 def about_other_data(table: Table | None, scope: Scope | None) -> bool:
     """Tell whether a proof is about other data than the table that is shown."""
-    if table is None or scope is None or not isinstance(scope.origin, Account):
-        return False
-    return scope.origin.data != table.digest
+    account = account_of(scope)
+    return table is not None and account is not None and account.data != table.digest
 
 
 def verdict(network: Network, table: Table | None, found: Finding, scope: Scope | None) -> str:
@@ -195,11 +193,8 @@ def methods(
             )
         if support.near is not None:
             near = support.near
-            said.append(
-                f"{'' if near.complete else 'At least '}{counted(near.networks, 'network')} in "
-                f"{counted(near.classes, 'equivalence class', 'equivalence classes')} have at "
-                f"least 1/{near.factor:g} of the posterior probability of the best."
-            )
+            text = within_text(near.networks, near.classes, near.factor, complete=near.complete)
+            said.append(f"{text[0].upper()}{text[1:]}.")
     if parameters is not None and parameters.smoothing is not None:
         counts = (
             ""
@@ -216,8 +211,9 @@ def methods(
 
 def _about_missing(scope: Scope) -> str:
     """Say how missing values were treated when the structure was learned."""
-    if isinstance(scope.origin, Account) and scope.origin.completion is not None:
-        steps, starts = len(scope.origin.completion.steps), scope.origin.completion.starts
+    account = account_of(scope)
+    if account is not None and account.completion is not None:
+        steps, starts = len(account.completion.steps), account.completion.starts
         return (
             "Missing values were treated by structural expectation maximisation "
             f"({counted(steps, 'step')}, {counted(starts, 'start')}): the data are completed by "
@@ -258,8 +254,8 @@ def data_facts(
 ) -> tuple[Fact, ...]:
     """How the data were read: from the table's recipe, or that of the lists."""
     recipe = table.recipe if table is not None else None
-    if recipe is None and scope is not None and isinstance(scope.origin, Account):
-        recipe = scope.origin.recipe
+    if recipe is None and (account := account_of(scope)) is not None:
+        recipe = account.recipe
     facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
     if table is not None:
         facts.append(Fact("Rows", f"{table.n_rows:,}"))
@@ -268,7 +264,7 @@ def data_facts(
         facts.append(Fact("States of a column", f"{low}" if low == high else f"{low} to {high}"))
         missing = int(table.missing_cells.sum())
         facts.append(Fact("Missing values kept", f"{missing:,}" if missing else "none"))
-        facts.append(Fact("Constant columns", named(table.constant) or "none"))
+        facts.append(Fact("Constant columns", listed(table.constant, LISTED) or "none"))
     if recipe is not None:
         facts += _reading(recipe)
     data = provenance.get("data") or {}
@@ -298,10 +294,12 @@ def _reading(recipe: Recipe) -> list[Fact]:
             ("Values treated as missing", account.blanked),
         ):
             if counts:
-                facts.append(Fact(label, named(f"{name} {n:,}" for name, n in counts.items())))
+                facts.append(
+                    Fact(label, listed([f"{name} {n:,}" for name, n in counts.items()], LISTED))
+                )
         if account.left_out:
-            left = (f"{name} ({why})" for name, why in account.left_out.items())
-            facts.append(Fact("Columns left out", named(left)))
+            left = [f"{name} ({why})" for name, why in account.left_out.items()]
+            facts.append(Fact("Columns left out", listed(left, LISTED)))
         facts += [Fact("Decided automatically", str(one)) for one in account.decisions]
     if recipe.filled:
         how = (
@@ -321,8 +319,8 @@ def _reading(recipe: Recipe) -> list[Fact]:
 def proof_facts(table: Table | None, found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
     """What was proved."""
     facts: list[Fact] = []
-    if scope is not None and isinstance(scope.origin, Account) and about_other_data(table, scope):
-        other = f"{scope.origin.rows:,} rows, SHA-256 {scope.origin.data}"
+    if (account := account_of(scope)) is not None and about_other_data(table, scope):
+        other = f"{account.rows:,} rows, SHA-256 {account.data}"
         facts.append(Fact("Learned from other data than shown here", other))
     if found.score is not None:
         facts.append(Fact("Score", f"{found.score:.6f}"))
@@ -358,16 +356,15 @@ def _constraints(scope: Scope) -> str:
     said += [f"{name}: at most {counted(k, 'parent')}" for name, k in given.max_parents.items()]
     if given.tiers:
         said.append("tiers " + " < ".join(", ".join(tier) for tier in given.tiers))
-    more = len(said) - LISTED
-    return "; ".join(said[:LISTED]) + (f"; and {more:,} more" if more > 0 else "")
+    return listed(said, LISTED, "; ")
 
 
 def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
     """What was counted on the way."""
     facts = []
-    origin = None if scope is None else scope.origin
-    if isinstance(origin, Account):
-        tallies = origin.tallies
+    account = account_of(scope)
+    if account is not None:
+        tallies = account.tallies
         facts += [
             Fact("Parent sets that were possible", f"{tallies.families:,}"),
             Fact("Sets counted in the data", f"{tallies.sets_counted:,}"),
@@ -376,8 +373,8 @@ def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
             Fact("Pruned, by rule", _pruned(tallies.pruned)),
             Fact("Seconds of scoring", f"{tallies.seconds:.2f}"),
         ]
-        if origin.complete_to is not None:
-            facts.append(Fact("All sets searched up to", counted(origin.complete_to, "parent")))
+        if account.complete_to is not None:
+            facts.append(Fact("All sets searched up to", counted(account.complete_to, "parent")))
     if found.engine:
         facts.append(Fact("Solved by", found.engine))
     if found.search is not None:

@@ -22,14 +22,15 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport
-from parentage.errors import InputError, counted
+from parentage.arcs.records import ArcSupport, shares_of, within_text
+from parentage.errors import InputError
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
 from parentage.network.record import NetworkRecord
 from parentage.report.facts import (
     about_probabilities,
+    account_of,
     citation,
     data_facts,
     methods,
@@ -39,15 +40,13 @@ from parentage.report.facts import (
     summary,
     verdict,
 )
-from parentage.scoring.account import Account, limits_by_name
+from parentage.scoring.account import limits_by_name
 from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.work.progress import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-
-    import numpy.typing as npt
 
     from parentage.arcs.records import Support
     from parentage.data.table import Table
@@ -145,6 +144,11 @@ class WhatIf:
     about: str
     refused: str = ""
 
+    @property
+    def small(self) -> bool:
+        """Whether a page can carry all tables."""
+        return sum(table.size for table in self.parameters.tables) <= MOST_CELLS
+
 
 @dataclass(frozen=True)
 class Page:
@@ -210,13 +214,9 @@ class Page:
         return self.equivalent is False
 
     @property
-    def shares(self) -> dict[tuple[str, str], float]:
-        """Support of every arc from 0 to 1: the bootstrap's, or the near-optimal weight."""
-        found = {
-            one.arc: one.near_weight if one.adjacency is None else one.adjacency
-            for one in self.arcs
-        }
-        return {arc: share for arc, share in found.items() if share is not None}
+    def shares(self) -> dict[Arc, float]:
+        """How often the two variables of each arc are adjacent, as :class:`Support` has it."""
+        return shares_of(self.arcs)
 
 
 MOST_WORK = 4_000_000
@@ -458,23 +458,18 @@ def _observed_shares(counts: tuple[Counts, ...]) -> tuple[tuple[float, ...], ...
 
 def alternatives(near: NearOptimal) -> Alternatives:
     """Say which other networks are about as good, and what they do differently."""
-    networks = counted(len(near), "network")
-    count = len(near.classes)
-    classes = counted(count, "equivalence class", "equivalence classes")
-    factor = math.exp(near.width * near.unit)
-    words = (
-        f"{'' if near.complete else 'At least '}{networks} in {classes} have at least "
-        f"1/{factor:.4g} of the posterior probability of the best"
-        f"{'' if near.complete else ' one found'}."
-    )
+    count, factor = len(near.classes), math.exp(near.width * near.unit)
+    best = "the best" if near.complete else "the best one found"
+    words = within_text(len(near), count, factor, complete=near.complete, best=best)
     listed = [
         (
             len(members),
-            math.exp((near.score - max(near.scores[i] for i in members)) * near.unit),
+            near.times_less(number),
             "; ".join(_difference(**near.difference(number))) or "the same links",
         )
         for number, members in enumerate(near.classes[:MOST_CLASSES])
     ]
+    words = f"{words[0].upper()}{words[1:]}."
     return Alternatives(words, tuple(listed), max(0, count - MOST_CLASSES))
 
 
@@ -543,9 +538,8 @@ def mutual_information(table: Table) -> npt.NDArray[np.float64]:
 
 def prior_of(scope: Scope | None) -> Prior:
     """Return what was believed of arcs beforehand; nothing if that is not known."""
-    if scope is None or not isinstance(scope.origin, Account):
-        return Prior()
-    return scope.origin.prior
+    account = account_of(scope)
+    return Prior() if account is None else account.prior
 
 
 class _Judge:

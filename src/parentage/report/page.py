@@ -21,10 +21,12 @@ from markupsafe import Markup, escape
 
 from parentage import __version__
 from parentage.arcs.records import spreadsheet_cell
+from parentage.errors import shortened
 from parentage.files.atomic import csv_text, write_text
+from parentage.network.expectation import distributions
 from parentage.network.formats import is_page, write_network
 from parentage.report.facts import direction_of
-from parentage.report.gather import MOST_CELLS, MOST_WORK, gather
+from parentage.report.gather import MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
 from parentage.view.figure import parts_svg
 
@@ -203,9 +205,7 @@ def shown(name: str) -> str:
     >>> shown(chr(9) + "b"), len(shown("x" * 1000))
     (' b', 200)
     """
-    plain = printable(name)
-    half = LONGEST_NAME // 2
-    return plain if len(plain) <= LONGEST_NAME else f"{plain[:half]}…{plain[1 - half :]}"
+    return shortened(printable(name), LONGEST_NAME)
 
 
 def percent(share: float) -> str:
@@ -229,9 +229,7 @@ def _is_known(page: Page, column: ArcColumn) -> bool:
 
 def _can_ask(page: Page) -> bool:
     """Tell whether evidence can be set: at least the part that matters for a target is small."""
-    if page.what_if is None or not page.what_if.marginals:
-        return False
-    return sum(table.size for table in page.what_if.parameters.tables) <= MOST_CELLS
+    return page.what_if is not None and bool(page.what_if.marginals) and page.what_if.small
 
 
 def _has_bars(page: Page) -> bool:
@@ -448,8 +446,7 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
 
 def _needs_tables(what_if: WhatIf) -> bool:
     """Tell whether the tables themselves go into the page: counts do not say them."""
-    small = sum(table.size for table in what_if.parameters.tables) <= MOST_CELLS
-    return small and (what_if.counts is None or not _follow(what_if))
+    return what_if.small and (what_if.counts is None or not _follow(what_if))
 
 
 def _follow(what_if: WhatIf) -> bool:
@@ -457,10 +454,7 @@ def _follow(what_if: WhatIf) -> bool:
     if what_if.parameters.smoothing is None:
         return False
     for table, counts in zip(what_if.parameters.tables, what_if.counts or (), strict=True):
-        cells = counts + what_if.parameters.smoothing
-        totals = cells.sum(axis=1, keepdims=True)
-        alike = np.full(cells.shape, 1 / cells.shape[1])
-        if not np.allclose(table, np.divide(cells, totals, out=alike, where=totals > 0), 1e-12, 0):
+        if not np.allclose(table, distributions(counts + what_if.parameters.smoothing), 1e-12, 0):
             return False
     return True
 

@@ -114,10 +114,3 @@ class Growing(Settings):
         """,
         Option("S", float, least=0),
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.complete is not None and self.complete < 0:
-            raise InputError(f"complete must be at least 0, not {self.complete}")
-        if self.effort is not None and not self.effort >= 0:
-            raise InputError(f"the effort must be at least 0, not {self.effort}")

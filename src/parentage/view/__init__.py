@@ -1,1 +1,1 @@
-"""Pictures and reports of results; they know the result types and not how they were found."""
+"""Figures of results; they know the result types and not how they were found."""

@@ -1,4 +1,4 @@
-"""Order within the layers of the picture: few arcs that cross.
+"""Order within the layers of the figure: few arcs that cross.
 
 A layered graph has arcs between neighbouring layers only; longer arcs run through dummy places,
 one in each layer they pass. The layers are swept down and up, each sorted by the mean position of
@@ -96,7 +96,7 @@ def ordered_layers(graph: LayeredGraph, starts: int | None = None) -> Layers:
     if starts is None:
         starts = max(2, min(24, 8000 // (len(graph.level) + 1)))
     effort = min(1.0, MANY_PLACES / (len(graph.level) + 1))
-    generator = random.Random(1)  # noqa: S311 # the picture must be the same every time
+    generator = random.Random(1)  # noqa: S311 # the figure must be the same every time
     best: Layers = []
     fewest = -1
     for start in range(starts):

@@ -18,7 +18,7 @@ import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from parentage.errors import counted
+from parentage.errors import counted, shortened
 from parentage.view.layout import Box, Placement, Point, Size, layout
 from parentage.work.progress import amount
 
@@ -71,7 +71,8 @@ FONT_SIZE = 13.0
 LINE_HEIGHT = 16.0
 LONGEST_LINE = 150.0
 MOST_LINES = 3
-LONGEST_TEXT = 600
+LONGEST_TEXT = 601
+"""Characters that are fitted into lines; of a longer name most could not be shown anyway."""
 
 _NARROW, _SLIM, _WIDE = (
     frozenset("iljI|.,:;'! "),
@@ -96,7 +97,7 @@ def label_lines(name: str) -> list[str]:
     >>> label_lines("age"), label_lines("time_since_last_visit_to_the_clinic")
     (['age'], ['time_since_last_', 'visit_to_the_clinic'])
     """
-    text = _without_middle(printable(name))
+    text = shortened(printable(name), LONGEST_TEXT)
     for count in range(1, MOST_LINES + 1):
         lines = _balanced(text, count)
         if max(text_width(line) for line in lines) <= LONGEST_LINE:
@@ -115,12 +116,6 @@ def printable(name: str) -> str:
         for c in name
     )
     return shown if shown.strip() else "∅"
-
-
-def _without_middle(text: str) -> str:
-    """Cut a text of which most could not be shown anyway: fitting it would take for ever."""
-    half = LONGEST_TEXT // 2
-    return text if len(text) <= LONGEST_TEXT else f"{text[:half]}…{text[-half:]}"
 
 
 def _balanced(text: str, count: int) -> list[str]:
@@ -166,7 +161,7 @@ def _em(character: str) -> float:
 MARGIN = 18.0
 PADDING = (12.0, 8.0)
 SMALL = 12.0
-"""Size of the text below the picture."""
+"""Size of the text below the figure."""
 LEGEND_LINE = 20.0
 ABOVE_LEGEND = 12.0
 SAMPLE = 30.0
@@ -241,15 +236,29 @@ class Sample:
     stroke: Stroke
     text: str
 
+    @property
+    def text_x(self) -> float:
+        """Where the text begins; it stands at the height ``y``."""
+        return self.x + SAMPLE + 8
+
+    def line_and_head(self) -> tuple[tuple[Point, Point], tuple[Point, ...]]:
+        """Return the ends of the line and the corners of its head; none for a plain line."""
+        end, y = self.x + SAMPLE, self.y - SMALL * 0.35
+        if not self.stroke.arrow:
+            return ((self.x, y), (end, y)), ()
+        length, half = self.stroke.head
+        base = end - length
+        return ((self.x, y), (base, y)), ((end, y), (base, y - half), (base, y + half))
+
 
 @dataclass(frozen=True)
 class Drawing:
-    """A finished picture; coordinates run right and down from the upper left corner.
+    """A finished figure; coordinates run right and down from the upper left corner.
 
     Parameters
     ----------
     width, height
-        Size of the whole picture.
+        Size of the whole figure.
     boxes
         One for every variable.
     arcs
@@ -259,7 +268,7 @@ class Drawing:
     caption, caption_at
         A line of text below, and where it begins.
     title
-        What the picture shows, for readers who cannot see it.
+        What the figure shows, for readers who cannot see it.
     """
 
     width: float
@@ -296,7 +305,7 @@ def network_drawing(
     directed
         Give every arc a head, as for a score that tells equivalent networks apart.
     row_width
-        About how wide the picture may be; None: what suits the number of variables.
+        About how wide the figure may be; None: what suits the number of variables.
     confidence
         How sure every arc is, drawn as its width and its dashes instead of gains and support.
     room

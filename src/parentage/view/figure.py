@@ -1,19 +1,17 @@
-"""The picture of a network as PNG or PDF: the drawing of the SVG, painted by matplotlib.
+"""The figure of a network in a file: one drawing, written as SVG or painted by matplotlib.
 
-matplotlib is a wheel like any other; programs that turn SVG into PNG need libraries of the system.
-Text in a PDF stays text, in an embedded font.
+*SVG* needs no other program and no script. Every colour is a plain attribute first, so that
+programs without style sheets (librsvg, Inkscape, cairosvg) show the light figure; a style sheet on
+top adds dark mode, what the pointer does and the size in a page (inside ``@media``, because
+cairosvg takes ``height:auto`` for no height). Names and gains in full appear when the pointer rests
+on a box or an arc.
 
-The picture of a network as SVG: no other program, no script, light and dark.
+*PNG and PDF* are painted by matplotlib, which is installed like any other package; programs that
+turn SVG into PNG need libraries of the system. Text in a PDF stays text, in an embedded font.
 
-Every colour is a plain attribute first, so that programs without style sheets (librsvg, Inkscape,
-cairosvg) show the light picture; a style sheet on top adds dark mode, what the pointer does and
-the size in a page (inside ``@media``, because cairosvg takes ``height:auto`` for no height).
-Names and gains in full appear when the pointer rests on a box or an arc.
-
-How large a picture is on paper: widths that journals ask for, and text that can be read there.
-
-A picture is laid out for its width, so that its text comes out at about seven points; where the
-network needs more room than that, everything gets smaller together, and ``text_points`` says so.
+*On paper* a figure has a width that journals ask for. It is laid out for that width, so that its
+text comes out at about seven points; where the network needs more room, everything gets smaller
+together.
 """
 
 from __future__ import annotations
@@ -29,7 +27,6 @@ from parentage.errors import DataWarning, InputError, MissingExtraError, warn
 from parentage.files.atomic import replacing
 from parentage.view.drawing import (
     FONT_SIZE,
-    SAMPLE,
     SMALL,
     Drawing,
     DrawnArc,
@@ -38,17 +35,13 @@ from parentage.view.drawing import (
     Stroke,
     curve,
     line_and_head,
-    network_drawing,
     printable,
 )
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from parentage.network.network import Network
-    from parentage.scoring.constraints import Arc
-    from parentage.view.drawing import Stroke
     from parentage.view.layout import Point
 
 WIDTHS = {"column": 89.0, "page": 183.0, "slide": 254.0}
@@ -86,14 +79,14 @@ def paper_width(size: str) -> float:
 
 
 def row_width_for(size: str | None) -> float | None:
-    """Return the width in pixels to lay a picture out for; None when no size is asked for."""
+    """Return the width in pixels to lay a figure out for; None when no size is asked for."""
     return None if size is None else paper_width(size) * POINTS / WANTED
 
 
 def scale_for(width: float, size: str | None) -> float:
-    """Return the points of a pixel for a picture of this width in pixels.
+    """Return the points of a pixel for a figure of this width in pixels.
 
-    A picture is made smaller to fit, never larger than on a screen.
+    A figure is made smaller to fit, never larger than on a screen.
 
     >>> scale_for(1000.0, None), round(scale_for(1000.0, "page"), 3), scale_for(200.0, "page")
     (0.75, 0.519, 0.75)
@@ -126,20 +119,6 @@ _STYLE = """
 .parentage .head{{fill:{arc}}}
 }}
 """.format(**DARK)
-
-
-def network_svg(
-    network: Network,
-    gains: Mapping[Arc, float] | None = None,
-    support: Mapping[Arc, float] | None = None,
-    *,
-    directed: bool = False,
-    row_width: float | None = None,
-) -> str:
-    """Return the layered picture of a network; see :func:`.drawing.network_drawing`."""
-    return drawing_svg(
-        network_drawing(network, gains, support, directed=directed, row_width=row_width)
-    )
 
 
 def drawing_svg(drawing: Drawing, size: str = "") -> str:
@@ -210,17 +189,12 @@ def _dashes(stroke: Stroke) -> str:
 
 
 def _sample(sample: Sample) -> str:
-    x, y = sample.x, sample.y - SMALL * 0.35
-    stroke, end, corners = sample.stroke, sample.x + SAMPLE, ""
-    if stroke.arrow:
-        length, half = stroke.head
-        corners = _head(((end, y), (end - length, y - half), (end - length, y + half)))
-        end -= length
+    stroke, (((x, y), (end, _)), head) = sample.stroke, sample.line_and_head()
     faded = f' opacity="{stroke.opacity:.2f}"' if stroke.opacity < 1 else ""
     return (
         f'<g{faded}><path class="line" d="M{x:.1f} {y:.1f}H{end:.1f}" fill="none" '
-        f'stroke="{LIGHT["arc"]}" stroke-width="{stroke.width:.2f}"/>{corners}</g>'
-        f'<text x="{x + SAMPLE + 8:.1f}" y="{sample.y:.1f}">{escape(sample.text)}</text>'
+        f'stroke="{LIGHT["arc"]}" stroke-width="{stroke.width:.2f}"/>{_head(head)}</g>'
+        f'<text x="{sample.text_x:.1f}" y="{sample.y:.1f}">{escape(sample.text)}</text>'
     )
 
 
@@ -320,12 +294,9 @@ def _painted(drawing: Drawing, scale: float) -> Any:
         _paint_arc(axes, line, head, arc.stroke, scale)
     _paint_boxes(axes, drawing, scale)
     for sample in drawing.legend:
-        y, end = sample.y - SMALL * 0.35, sample.x + SAMPLE
-        length, half = sample.stroke.head if sample.stroke.arrow else (0.0, 0.0)
-        base = end - length
-        corners = ((end, y), (base, y - half), (base, y + half)) if sample.stroke.arrow else ()
-        _paint_arc(axes, ((sample.x, y), (base, y)), corners, sample.stroke, scale, straight=True)
-        _paint_text(axes, sample.x + SAMPLE + 8, sample.y, sample.text, "soft", SMALL * scale)
+        line, head = sample.line_and_head()
+        _paint_arc(axes, line, head, sample.stroke, scale, straight=True)
+        _paint_text(axes, sample.text_x, sample.y, sample.text, "soft", SMALL * scale)
     _paint_text(axes, *drawing.caption_at, drawing.caption, "soft", SMALL * scale)
     return figure
 

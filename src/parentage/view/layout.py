@@ -214,12 +214,12 @@ class Box:
 
 @dataclass(frozen=True)
 class Placement:
-    """A finished picture without colours.
+    """A finished figure without colours.
 
     Parameters
     ----------
     width, height
-        Size of the picture; everything is inside ``0 … width`` and ``0 … height``.
+        Size of the figure; everything is inside ``0 … width`` and ``0 … height``.
     boxes
         One for every variable.
     routes
@@ -246,7 +246,7 @@ def layout(
     parents
         Parent indices of every variable; acyclic.
     row_width
-        About how wide the picture may be; None: what suits the number of variables.
+        About how wide the figure may be; None: what suits the number of variables.
     """
     arcs = [(p, v) for v, members in enumerate(parents) for p in members]
     limit = _row_limit(sizes) if row_width is None else max(row_width, 100.0)
@@ -280,7 +280,7 @@ def _lone_box(size: Size) -> Placement:
 
 
 def _row_limit(sizes: Sequence[Size]) -> float:
-    """Width a row of boxes may have so that the picture is about as wide as a page."""
+    """Width a row of boxes may have so that the figure is about as wide as a page."""
     area = sum((width + BOX_GAP) * (height + 1.5 * LAYER_GAP[0]) for width, height in sizes)
     return max(700.0, 1.8 * math.sqrt(area))
 
@@ -448,7 +448,7 @@ def _down(graph: LayeredGraph, layers: Layers, x: list[float], heights: list[flo
     """Upper edge of every layer; the gap grows with how far its arcs have to run sideways."""
     tops = [0.0]
     least, most = LAYER_GAP
-    most = max(1.5 * least, most - 2.0 * max(0, len(layers) - 12))  # deep pictures are high enough
+    most = max(1.5 * least, most - 2.0 * max(0, len(layers) - 12))  # deep figures are high enough
     for layer, height in zip(layers[:-1], heights, strict=False):
         run = max((abs(x[v] - x[u]) for v in layer for u in graph.below[v]), default=0.0)
         tops.append(tops[-1] + height + min(most, max(least, 0.22 * run)))

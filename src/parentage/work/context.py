@@ -121,11 +121,7 @@ class Running(Settings):
     @property
     def n_threads(self) -> int:
         """How many threads to start."""
-        if self.threads is None:
-            return available_cores()
-        if self.threads < 1:
-            raise InputError(f"threads must be at least 1, not {self.threads}")
-        return self.threads
+        return available_cores() if self.threads is None else self.threads
 
 
 @dataclass(frozen=True)

@@ -148,14 +148,17 @@ def number(count: int) -> str:
 def duration(seconds: float) -> str:
     """Write a time roughly, as a person would.
 
-    >>> [duration(s) for s in (0.2, 59.0, 200.0, 8000.0, 200000.0)]
-    ['1 s', '59 s', '3 min', '2.2 h', '2.3 days']
+    >>> [duration(x) for x in (0.2, 59.0, 200.0, 8000.0, 2e5, 4e8, 1e12, 1e30)]
+    ['0.2 s', '59 s', '3 min', '2.2 h', '2.3 days', '13 years', '31,688 years', 'ages']
     """
-    if seconds < 100:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 6000:
-        return f"{seconds / 60:.0f} min"
-    return f"{seconds / 3600:.1f} h" if seconds < 48 * 3600 else f"{seconds / 86400:.1f} days"
+    for most, unit, word, whole_from in (
+        (100.0, 1.0, "s", 1.0), (6000.0, 60.0, "min", 0.0), (2 * 86400.0, 3600.0, "h", 10.0),
+        (2 * 365 * 86400.0, 86400.0, "days", 10.0), (1e13, 365.25 * 86400.0, "years", 10.0),
+    ):  # fmt: skip
+        if seconds < most:
+            many = seconds / unit
+            return f"{many:,.0f} {word}" if many >= whole_from else f"{many:,.1f} {word}"
+    return "ages"
 
 
 class Terminal:

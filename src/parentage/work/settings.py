@@ -67,7 +67,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Settings:
-    """Base of the settings of a stage: refuses wrong names, and texts where numbers are needed."""
+    """Base of the settings of a stage.
+
+    It refuses wrong names, texts where numbers are needed, and numbers below the least allowed.
+    """
 
     def __new__(cls, *_args: Any, **given: Any) -> Self:
         """Refuse a keyword that is not a setting, with the one that is most like it."""
@@ -77,8 +80,13 @@ class Settings:
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             option, value = option_of(field), getattr(self, field.name)
-            if option is not None and option.kind is not str and isinstance(value, str):
+            if option is None:
+                continue
+            if option.kind is not str and isinstance(value, str):
                 _refuse_text(field.name, value, option.kind)
+            if option.least is not None and value is not None and not value >= option.least:
+                least = f"must be at least {option.least:g}"
+                raise InputError(least, about=Way(field.name, value))
 
 
 def setting(default: Any, meaning: str, option: Option | None = None) -> Any:

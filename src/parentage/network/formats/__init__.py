@@ -5,7 +5,7 @@ r"""Network files by extension: one function writes them all, one reads BIF, XML
 .xml .xmlbif .bifxml     XMLBIF, with parameters
 .json                    everything that is known, with provenance
 .dot .gv                 the dot language of Graphviz
-.svg .png .pdf           the picture
+.svg .png .pdf           the figure
 =======================  ===================================================================
 
 The dot language of Graphviz: the arcs of a network, written and not read; no parameters.
@@ -106,7 +106,7 @@ def write_network(
     support
         How sure every arc is, from 0 to 1, drawn as its opacity.
     size
-        Width of a picture on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
+        Width of a figure on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
         (:mod:`parentage.view.figure`).
     """
     name = os.fspath(path)

@@ -53,8 +53,6 @@ from parentage.network.parameters import MAX_CELLS, Parameters, Probabilities, f
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
 
-    from parentage.network.parameters import Parameters, Probabilities
-
 MARK = "names escaped: _xHH_ is the character with the hexadecimal code HH"
 
 _GROUP = re.compile("_x([0-9a-f]*)_")
