@@ -183,12 +183,12 @@ def _merge_block(codes, times, word, shift, keys, repeats, slots, found, _sieve)
     repeats[before:end] = 0
     each = times.astype(np.int64) if len(times) else None
     repeats[:end] += np.bincount(labels[before:], each, end).astype(np.uint32)
-    fill_slots(keys, before, end, slots)
+    enter_rows(keys, before, end, slots)
     return end
 
 
-def fill_slots(keys, begin, end, slots):
-    """Enter the rows ``begin … end − 1`` into the slots, all at once."""
+def enter_rows(keys, begin, end, slots):
+    """Enter the distinct rows ``begin … end − 1`` into the slots, all at once."""
     waiting, last = np.arange(begin, end), np.uint64(len(slots) - 1)
     mixed = np.zeros(len(waiting), np.uint64)
     for w in range(keys.shape[1]):
@@ -200,18 +200,6 @@ def fill_slots(keys, begin, end, slots):
         slots[at[free]] = waiting[free]
         still = slots[at] != waiting
         waiting, at = waiting[still], (at[still] + U(1)) & last
-
-
-@njit(work=lambda _keys, found, _slots: 0.1 * found, **JIT)
-def enter_again(keys, found, slots):
-    """Enter all distinct rows into a new table of slots."""
-    for i in range(found):
-        slots[slot_of(keys[i], keys, slots)] = i
-
-
-@enter_again.as_numpy
-def _enter_again(keys, found, slots):
-    fill_slots(keys, 0, int(found), slots)
 
 
 @njit(

@@ -38,7 +38,7 @@ from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U
 
 if TYPE_CHECKING:
-    from parentage.arrays import Flags, Floats, Ints, Words
+    from parentage.arrays import Floats, Ints, Words
 
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
@@ -81,32 +81,6 @@ def members_of(mask: Words, found: Ints) -> int:
     return count
 
 
-@njit(work=lambda _sets, _starts, parents, _masks: 30 + 0.1 * len(parents), **JIT)
-def put_members(
-    sets: Ints,
-    starts: Ints,
-    parents: Ints,
-    masks: Words,
-) -> None:
-    """Add to ``masks[m, W]`` the members of ``sets[m]``.
-
-    Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
-    """
-    for j in range(sets.shape[0]):
-        for k in range(starts[sets[j]], starts[sets[j] + 1]):
-            p = parents[k]
-            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
-
-
-@put_members.as_numpy
-def _put_members(sets, starts, parents, masks):
-    sizes = starts[sets + 1] - starts[sets]
-    of = np.repeat(np.arange(len(sets)), sizes)
-    at = np.arange(len(of)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)
-    p = parents[at]
-    np.bitwise_or.at(masks, (of, p >> 6), np.uint64(1) << (p & 63).astype(np.uint64))
-
-
 @njit(**JIT)
 def slots_for(sets: int) -> int:
     """Return how large a hash table of so many sets is: a power of two, at most half full."""
@@ -137,8 +111,8 @@ def find_inside(
 ) -> int:
     """Return another set of this key that is contained in set ``outer``; −1 if there is none.
 
-    A key is the sum of fixed random numbers of the members. A hit is compared bit by bit, so the
-    answer does not depend on those numbers.
+    Of several it is the one that was entered first. A key is the sum of fixed random numbers of the
+    members. A hit is compared bit by bit, so the answer does not depend on those numbers.
     """
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -182,71 +156,13 @@ def most_slots(offsets: Ints) -> int:
 
 
 @njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
-def undominated(offsets: Ints, masks: Words) -> Flags:
-    """Mark the sets that no earlier kept set of the same child is contained in.
+def first_subsets(offsets: Ints, masks: Words) -> Ints:
+    """Return for every set the first one of the same child that is contained in it; −1: none.
 
-    ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
-    dearer and can take the place of the later set in any network.
-
-    A small set has fewer subsets than there are sets before it, so these are looked up.
+    ``masks[m, W]``. A small set has fewer subsets than there are sets, so these are looked up. Of
+    equal sets each contains the others.
     """
-    keep = np.zeros(masks.shape[0], np.bool_)
-    kept = np.empty(masks.shape[0], np.int64)
-    slots = np.empty(most_slots(offsets), np.int64)
-    keys = keys_of(masks)
-    members = np.empty(64 * masks.shape[1], np.int64)
-    sums = np.empty(1 << FEW, np.uint64)
-    for child in range(offsets.shape[0] - 1):
-        room = slots_for(offsets[child + 1] - offsets[child])
-        slots[:room] = -1
-        n_kept = 0
-        for i in range(offsets[child], offsets[child + 1]):
-            size = members_of(masks[i], members)
-            dominated = False
-            if size <= FEW and (1 << size) < n_kept:
-                keys_of_subsets(members, size, sums)
-                for subset in range(1 << size):
-                    if find_inside(i, sums[subset], slots, room, keys, masks) >= 0:
-                        dominated = True
-                        break
-            else:
-                for j in range(n_kept):
-                    if contained(masks, kept[j], i):
-                        dominated = True
-                        break
-            if not dominated:
-                kept[n_kept] = i
-                n_kept += 1
-                keep[i] = True
-                enter_set(i, keys[i], slots, room)
-    return keep
-
-
-@undominated.as_numpy
-def _undominated(offsets, masks):
-    keep = np.zeros(len(masks), np.bool_)
-    for low, high in itertools.pairwise(offsets.tolist()):
-        kept, end = np.empty((high - low, masks.shape[1]), np.uint64), 0
-        for i in range(low, high):
-            keep[i] = (kept[:end] & ~masks[i]).any(axis=1).all()
-            if keep[i]:
-                kept[end] = masks[i]
-                end += 1
-    return keep
-
-
-@njit(work=lambda _offsets, masks, _scores: 200 * len(masks), **JIT)
-def best_proper_subsets(
-    offsets: Ints,
-    masks: Words,
-    scores: Floats,
-) -> Floats:
-    """Return for every set the best score of a proper subset in the same child's list; −∞: none.
-
-    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score, and no set twice.
-    Subsets of small sets are looked up, as in :func:`undominated`.
-    """
-    best = np.full(masks.shape[0], -np.inf)
+    found = np.full(masks.shape[0], -1, np.int64)
     slots = np.empty(most_slots(offsets), np.int64)
     keys = keys_of(masks)
     members = np.empty(64 * masks.shape[1], np.int64)
@@ -262,7 +178,7 @@ def best_proper_subsets(
             first = high
             if size <= FEW and (1 << size) < high - low:
                 keys_of_subsets(members, size, sums)
-                for subset in range((1 << size) - 1):
+                for subset in range(1 << size):
                     j = find_inside(i, sums[subset], slots, room, keys, masks)
                     if 0 <= j < first:
                         first = j
@@ -272,8 +188,21 @@ def best_proper_subsets(
                         first = j
                         break
             if first < high:
-                best[i] = scores[first]
-    return best
+                found[i] = first
+    return found
+
+
+@first_subsets.as_numpy
+def _first_subsets(offsets, masks):
+    found = np.full(len(masks), -1, np.int64)
+    for low, high in itertools.pairwise(offsets.tolist()):
+        own = masks[low:high]
+        for i in range(low, high):
+            inside = ~(own & ~masks[i]).any(axis=1)
+            inside[i - low] = False
+            if inside.any():
+                found[i] = low + inside.argmax()
+    return found
 
 
 @njit(**JIT)
