@@ -339,7 +339,7 @@ def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
     return scored, kept
 
 
-@njit(work=lambda members, *_: 50 + 0.05 * members.size, **JIT)
+@njit(work=lambda members, *_: 50 + members.size, **JIT)
 def fewest_states(members, best, states, least):
     """Lower ``least[variable]`` to the joint states of the parents in its live families."""
     for i in range(len(members)):
@@ -352,7 +352,17 @@ def fewest_states(members, best, states, least):
                 least[x] = min(least[x], whole / states[x])
 
 
-@fewest_states.as_numpy
-def _fewest_states(members, best, states, least):
-    own, alive = states[members], best < DEAD
-    np.minimum.at(least, members[alive], (own.prod(axis=1)[:, None] / own)[alive])
+@njit(work=lambda members, *_: 50 + 0.1 * members.size, **JIT)
+def most_of_live(members, best, values, most):
+    """Raise ``most[variable]`` to ``values[set, child]`` of its live families."""
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] < DEAD:
+                x = members[i, a]
+                most[x] = max(most[x], values[i, a])
+
+
+@most_of_live.as_numpy
+def _most_of_live(members, best, values, most):
+    alive = best < DEAD
+    np.maximum.at(most, members[alive], values[alive])

@@ -300,15 +300,16 @@ class SumMeasure(Measure):
     def counts_cells(self, level: Level, size: int, check: Callable[[], None] = never) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
         from parentage.kernels.judging import CELLS, DEAD
-        from parentage.kernels.sums import best_of_live
+        from parentage.kernels.levels import most_of_live
 
         if not self.plan.rules.mask >> CELLS & 1:
             return False
         top = np.full(len(self.kind), -DEAD, np.int64)
         cells = min(self.n_rows, max(self.multisets.products(size)))
         enough = self.slack - self.plan.h - self.log_arity * cells
-        for some in blocks(len(level.members), level.members, level.best, check=check):
-            best_of_live(level.members[some], level.best[some], top)
+        members, best = level.members, level.best
+        for some in blocks(len(members), members, best, check=check):
+            most_of_live(members[some], best[some], best[some], top)
             if (top >= enough).any():
                 return True
         return False

@@ -349,7 +349,7 @@ class LevelSearch:
         def bound(arrays: Sequence[Array]) -> Any:
             return self.measure.beyond(level_of(arrays), columns, in_degree)
 
-        return LevelBuffer(self.state.new.name, (), bound, self._worth())
+        return LevelBuffer(self.state.new.name, (), self._worth(), bound)
 
 
 def price_of_join(plan: SearchPlan) -> float:
