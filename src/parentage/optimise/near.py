@@ -43,7 +43,7 @@ from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
 from parentage.optimise.separation import UsedSets
 from parentage.optimise.settings import Optimising
-from parentage.scoring.account import Account, Unknown, about_directions
+from parentage.scoring.account import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -367,8 +367,8 @@ def _collect(
         stopped,
         lists.account.unit,
         reaches(lists, width),
-        lists.account.score if isinstance(lists.account, Account) else None,
-        about_directions(lists.account) if isinstance(lists.account, Account) else "",
+        lists.account.score,
+        lists.account.about_directions(),
     )
 
 
@@ -401,7 +401,7 @@ def reaches(lists: CandidateLists, width: float) -> bool:
 
 def _warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     account = lists.account
-    if isinstance(account, Account) and account.complete_to is not None:
+    if account.complete_to is not None:
         warn(
             UnprovenWarning(
                 f"networks may be missing: scoring was stopped early, and sets of more than "

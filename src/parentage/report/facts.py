@@ -216,7 +216,7 @@ def methods(
 
 def _about_missing(scope: Scope) -> str:
     """Say how missing values were treated when the structure was learned."""
-    if isinstance(scope.origin, Account) and scope.origin.completion is not None:
+    if scope.origin.completion is not None:
         steps, starts = len(scope.origin.completion.steps), scope.origin.completion.starts
         return (
             "Missing values were treated by structural expectation maximisation "
@@ -258,7 +258,7 @@ def data_facts(
 ) -> tuple[Fact, ...]:
     """How the data were read: from the table's recipe, or that of the lists."""
     recipe = table.recipe if table is not None else None
-    if recipe is None and scope is not None and isinstance(scope.origin, Account):
+    if recipe is None and scope is not None:
         recipe = scope.origin.recipe
     facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
     if table is not None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,22 +84,14 @@ class Overview:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
         return {
-            "rows": self.rows,
+            **{name.name: getattr(self, name.name) for name in fields(self)},
             "variables": [variable.to_dict() for variable in self.variables],
             "constant": list(self.constant),
-            "corollary1": self.corollary1,
-            "corollary1p": self.corollary1p,
             "forecast": self.forecast.to_dict(),
-            "score": self.score,
-            "ends_by_itself": self.ends_by_itself,
             "up_to": [
                 {name: getattr(row, name) for name in ("parents", "sets", "seconds", "memory")}
                 for row in self.up_to
             ],
-            "complete_to": self.complete_to,
-            "not_grown": self.not_grown,
-            "network_first": self.network_first,
-            "limited_by": self.limited_by,
         }
 
 

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 class Penalised(Score):
     """BIC, AIC, HQC, eBIC or a weight of one's own."""
 
-    takes_weights = True
-
     def weight(self, table: Table) -> float:
         """Return w, the penalty of one free parameter in nats.
 
