@@ -222,7 +222,7 @@ def best_insertion(
 
 
 @njit(**JIT)
-def insert_in_turn(
+def improve(
     order: Ints,
     fit: Ints,
     turns: Ints,
@@ -230,12 +230,16 @@ def insert_in_turn(
     sets: Numbers,
     cost: Floats,
     reach: Words,
+    state: Words,
     work: Any,
 ) -> None:
-    """Insert variables, in the order of ``turns[n]`` again and again, until none gains.
+    """Climb: insert variables, in the order of ``turns[n]`` again and again, until none gains.
 
-    Pauses when ``work.pause`` is reached; the next call takes it up there.
+    Turns are shuffled before every climb that begins. It pauses when ``work.pause`` is reached; the
+    next call takes it up there.
     """
+    if work.idle == 0 and work.turn == 0:
+        shuffle(turns, state)
     n = order.shape[0]
     position = np.empty(n, np.int64)
     for j in range(n):
@@ -293,27 +297,6 @@ def place_in_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
             order[rest] = v
             rest += 1
     return placed
-
-
-@njit(**JIT)
-def improve(
-    order: Ints,
-    fit: Ints,
-    turns: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    state: Words,
-    work: Any,
-) -> None:
-    """Climb until no insertion gains or ``work.pause`` is reached.
-
-    ``turns[n]`` holds all variables; they are shuffled before every climb that begins.
-    """
-    if work.idle == 0 and work.turn == 0:
-        shuffle(turns, state)
-    insert_in_turn(order, fit, turns, offsets, sets, cost, reach, work)
 
 
 @njit(**JIT)

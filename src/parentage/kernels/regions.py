@@ -27,6 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
+from parentage.kernels.bits import SPREAD, mixed
 
 if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints, Numbers, Words
@@ -63,12 +64,8 @@ def shift(order: Ints, source: int, target: int) -> None:
 @njit(**JIT)
 def draw(state: Words, below: int) -> int:
     """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return int((z >> np.uint64(11)) % np.uint64(below))
+    state[0] += SPREAD
+    return int((mixed(state[0]) >> np.uint64(11)) % np.uint64(below))
 
 
 @njit(**JIT)

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U
+from parentage.kernels.bits import SPREAD, U, mixed, popcount
 
 if TYPE_CHECKING:
     from parentage.arrays import Floats, Ints, Words
@@ -46,11 +46,8 @@ FEW = 12
 
 @njit(wraps=True, **JIT)
 def number_of(v: int) -> np.uint64:
-    """Return a fixed random number for a variable (splitmix64)."""
-    z = (np.uint64(v) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+    """Return a fixed random number for a variable."""
+    return mixed((U(v) + U(1)) * SPREAD)
 
 
 @njit(**JIT)
@@ -70,12 +67,8 @@ def members_of(mask: Words, found: Ints) -> int:
         rest = mask[w]
         while rest != np.uint64(0):
             lowest = rest & (~rest + np.uint64(1))
-            v = 64 * w
-            while lowest > np.uint64(1):
-                lowest >>= np.uint64(1)
-                v += 1
             if count < found.shape[0]:
-                found[count] = v
+                found[count] = 64 * w + np.int64(popcount(lowest - np.uint64(1)))
             count += 1
             rest &= rest - np.uint64(1)
     return count
