@@ -1,7 +1,8 @@
 r"""Kernels on sets and subsets: which contain which, best networks of all, networks near the best.
 
 **Candidate sets as bit masks** have the axes ``m`` sets, all children together, cut by
-``offsets[n + 1]``, and ``W`` 64-bit words a mask.
+``offsets[n + 1]``, and ``W`` 64-bit words (``uint64``) a mask. Other numbers are ``int64``, prices
+and costs ``float64``.
 
 **The dynamic programme over subsets of variables.** ``best[S]`` is the least price of a network on
 the variables ``S`` alone (Silander and Myllymäki, UAI 2006): the last variable of an order, a sink,
@@ -30,28 +31,24 @@ the sink just removed may go only after one of its children went.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import SPREAD, U, mixed, popcount
 
-if TYPE_CHECKING:
-    from parentage.arrays import Floats, Ints, Words
-
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
 
 
 @njit(wraps=True, **JIT)
-def number_of(v: int) -> np.uint64:
+def number_of(v):
     """Return a fixed random number for a variable."""
     return mixed((U(v) + U(1)) * SPREAD)
 
 
 @njit(**JIT)
-def contained(masks: Words, inner: int, outer: int) -> bool:
+def contained(masks, inner, outer):
     """Whether one set is a subset of another."""
     beyond = np.uint64(0)
     for w in range(masks.shape[1]):
@@ -60,7 +57,7 @@ def contained(masks: Words, inner: int, outer: int) -> bool:
 
 
 @njit(**JIT)
-def members_of(mask: Words, found: Ints) -> int:
+def members_of(mask, found):
     """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
     count = 0
     for w in range(mask.shape[0]):
@@ -75,7 +72,7 @@ def members_of(mask: Words, found: Ints) -> int:
 
 
 @njit(**JIT)
-def slots_for(sets: int) -> int:
+def slots_for(sets):
     """Return how large a hash table of so many sets is: a power of two, at most half full."""
     room = 2
     while room < 2 * sets:
@@ -84,7 +81,7 @@ def slots_for(sets: int) -> int:
 
 
 @njit(**JIT)
-def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
+def enter_set(i, key, slots, room):
     """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -94,14 +91,7 @@ def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
 
 
 @njit(**JIT)
-def find_inside(
-    outer: int,
-    key: np.uint64,
-    slots: Ints,
-    room: int,
-    keys: Words,
-    masks: Words,
-) -> int:
+def find_inside(outer, key, slots, room, keys, masks):
     """Return another set of this key that is contained in set ``outer``; −1 if there is none.
 
     Of several it is the one that was entered first. A key is the sum of fixed random numbers of the
@@ -118,7 +108,7 @@ def find_inside(
 
 
 @njit(wraps=True, **JIT)
-def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
+def keys_of_subsets(members, size, sums):
     """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
     sums[0] = np.uint64(0)
     for subset in range(1, 1 << size):
@@ -129,7 +119,7 @@ def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
 
 
 @njit(wraps=True, **JIT)
-def keys_of(masks: Words) -> Words:
+def keys_of(masks):
     """Return ``[m]``: the keys of all sets."""
     keys = np.zeros(masks.shape[0], np.uint64)
     members = np.empty(64 * masks.shape[1], np.int64)
@@ -140,7 +130,7 @@ def keys_of(masks: Words) -> Words:
 
 
 @njit(**JIT)
-def most_slots(offsets: Ints) -> int:
+def most_slots(offsets):
     """Return how large a hash table of the sets of any child is."""
     most = 2
     for child in range(offsets.shape[0] - 1):
@@ -149,7 +139,7 @@ def most_slots(offsets: Ints) -> int:
 
 
 @njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
-def first_subsets(offsets: Ints, masks: Words) -> Ints:
+def first_subsets(offsets, masks):
     """Return for every set the first one of the same child that is contained in it; −1: none.
 
     ``masks[m, W]``. A small set has fewer subsets than there are sets, so these are looked up. Of
@@ -199,13 +189,13 @@ def _first_subsets(offsets, masks):
 
 
 @njit(**JIT)
-def least(a: float, b: float) -> float:
+def least(a, b):
     """Return the smaller of two prices."""
     return a if a < b else b
 
 
 @njit(**JIT)
-def least_of_subsets(row: Floats) -> None:
+def least_of_subsets(row):
     """Replace ``row[S]`` by the least ``row[T]`` of the subsets T of S, in place.
 
     Three bits at once in registers, then two a pass: most of the time would go into moving data.
@@ -241,9 +231,7 @@ def least_of_subsets(row: Floats) -> None:
 
 
 @njit(**JIT)
-def cheapest_inside(
-    v: int, high: int, low_bits: int, offsets: Ints, masks: Words, price: Floats, row: Floats
-) -> None:
+def cheapest_inside(v, high, low_bits, offsets, masks, price, row):
     """Fill ``row[2^low_bits]``: the least price of a set of ``v`` inside each subset.
 
     ``masks[m]`` are the sets as bits, ``price[m]`` what they cost, cut by ``offsets[n + 1]``.
@@ -261,7 +249,7 @@ def cheapest_inside(
 
 
 @njit(**INLINE)
-def take_sinks_of_eight(s: int, block: Floats, rows: Floats) -> None:
+def take_sinks_of_eight(s, block, rows):
     """Finish the subsets ``s … s + 7`` of a block: sinks among the lowest three bits."""
     x, y, z = rows[0], rows[1], rows[2]
     b0 = block[s]
@@ -278,7 +266,7 @@ def take_sinks_of_eight(s: int, block: Floats, rows: Floats) -> None:
 
 
 @njit(**JIT)
-def take_low_sinks(low_bits: int, block: Floats, rows: Floats) -> None:
+def take_low_sinks(low_bits, block, rows):
     """Finish a block in which sinks among the high bits are taken: those among the low bits.
 
     Eight subsets at a time. With them some 2^b subsets in a row are finished, whose next bit
@@ -306,15 +294,7 @@ def take_low_sinks(low_bits: int, block: Floats, rows: Floats) -> None:
 
 
 @njit(**JIT)
-def solve_block(
-    high: int,
-    low_bits: int,
-    offsets: Ints,
-    masks: Words,
-    price: Floats,
-    best: Floats,
-    rows: Floats,
-) -> None:
+def solve_block(high, low_bits, offsets, masks, price, best, rows):
     """Fill ``best`` for all subsets with these high bits.
 
     ``rows[low_bits + 1, 2^low_bits]`` is scratch.
@@ -347,15 +327,7 @@ def short_solve(highs, low_bits, offsets, masks, price, best, rows):
 
 
 @njit(work=short_solve, **JIT)
-def solve_blocks(
-    highs: Ints,
-    low_bits: int,
-    offsets: Ints,
-    masks: Words,
-    price: Floats,
-    best: Floats,
-    rows: Floats,
-) -> None:
+def solve_blocks(highs, low_bits, offsets, masks, price, best, rows):
     """Fill ``best[2^n]`` for several blocks, one after the other."""
     for k in range(highs.shape[0]):
         solve_block(highs[k], low_bits, offsets, masks, price, best, rows)
@@ -396,7 +368,7 @@ def _solve_blocks(highs, low_bits, offsets, masks, price, best, rows):
 
 
 @njit(**JIT)
-def _free(mask: Words, below: Words) -> bool:
+def _free(mask, below):
     """Whether a set ``mask[W]`` holds nothing of ``below[W]``."""
     for w in range(mask.shape[0]):
         if mask[w] & below[w] != np.uint64(0):
@@ -405,9 +377,7 @@ def _free(mask: Words, below: Words) -> bool:
 
 
 @njit(**JIT)
-def _next_variable(
-    taken: Ints, below: Words, offsets: Ints, masks: Words, rise: Floats, room: float, least: Floats
-) -> tuple[int, float]:
+def _next_variable(taken, below, offsets, masks, rise, room, least):
     """Return the open variable with the fewest sets, −1 if the room does not do, and what is left.
 
     ``below[n, W]`` are the descendants of each variable, itself included; ``taken[n]`` the sets
@@ -446,19 +416,8 @@ def _next_variable(
 
 @njit(**JIT)
 def enumerate_networks(
-    offsets: Ints,
-    masks: Words,
-    rise: Floats,
-    cost: Floats,
-    slack: float,
-    most: float,
-    state: Ints,
-    left: Floats,
-    below: Words,
-    taken: Ints,
-    found: Ints,
-    steps: int,
-) -> int:
+    offsets, masks, rise, cost, slack, most, state, left, below, taken, found, steps
+):
     """Go on with a search; return the number of networks written to ``found[capacity, n]``.
 
     Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``rise[m]``; ``masks[m, W]`` are
@@ -534,18 +493,7 @@ def enumerate_networks(
 
 
 @njit(work=lambda *args: min(args[-1], 100_000) * 3, **JIT)
-def enumerate_by_sinks(
-    offsets: Ints,
-    masks: Words,
-    cost: Floats,
-    best: Floats,
-    most: float,
-    state: Ints,
-    sets: Words,
-    spent: Floats,
-    found: Ints,
-    steps: int,
-) -> int:
+def enumerate_by_sinks(offsets, masks, cost, best, most, state, sets, spent, found, steps):
     """Go on with a search; return the number of networks written to ``found[capacity, n]``.
 
     Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``cost[m]``; ``masks[m]`` are their
