@@ -376,12 +376,7 @@ def _assemble(searched: Searched) -> CandidateLists:
             own = grid.to_float(part.scores) + _log_prior(prepared, owners, members)
             sizes = np.full(count, members.shape[1], np.int64)
             pieces.append((owners, sizes, members.ravel(), own))
-    children, sizes, parents, scores = (
-        np.concatenate([piece[0] for piece in pieces]),
-        np.concatenate([piece[1] for piece in pieces]),
-        np.concatenate([piece[2] for piece in pieces]),
-        np.concatenate([piece[3] for piece in pieces]),
-    )
+    children, sizes, parents, scores = map(np.concatenate, zip(*pieces, strict=True))
     if prepared.prior or any(outcome.explored for outcome in outcomes):
         best = best_subsets(table.n_variables, children, sizes, parents, scores)
         keep = _beats_subsets(searched, scores, best)

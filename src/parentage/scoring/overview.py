@@ -115,26 +115,19 @@ def overview(
     rows = known.up_to(fixed_memory(plan.encoded, 1), plan.measure.more_bytes_per_set)
     bic = prepared.score.name == "bic"
     caps = _caps(table, plan)
-    variables = tuple(
-        VariableInfo(
-            label,
-            states,
-            caps[label][0],
-            caps[label][1] if bic else None,
-            caps[label][2],
-            table.cuts.get(label),
-            int(missing),
+    variables = []
+    for name, states, missing in zip(table.names, table.states, table.missing_cells, strict=True):
+        entropy, thm3, thm3pp = caps[name]
+        cuts = table.cuts.get(name)
+        variables.append(
+            VariableInfo(name, states, entropy, thm3 if bic else None, thm3pp, cuts, int(missing))
         )
-        for label, states, missing in zip(
-            table.names, table.states, table.missing_cells, strict=True
-        )
-    )
     complete_to, limited_by = _complete_to(
         rows, _room(), None if ends_by_rules(plan) else TUNING.most_sets
     )
     return Overview(
         table.n_rows,
-        variables,
+        tuple(variables),
         table.constant,
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,
