@@ -34,10 +34,8 @@ class Kind:
         What follows the colon; None if nothing does.
     default
         The parameter when none is typed; None if it has to be.
-    least
-        The parameter must exceed this, or equal it if ``least_allowed``.
-    least_allowed
-        Whether ``least`` itself is allowed.
+    zero_allowed
+        Whether the parameter, which must not be negative, may be 0.
     """
 
     name: str
@@ -46,8 +44,7 @@ class Kind:
     equivalent: bool = True
     parameter: str | None = None
     default: float | None = None
-    least: float = 0.0
-    least_allowed: bool = False
+    zero_allowed: bool = False
     by_table: bool = False
     """Whether the parameter may be left out because the table then decides it."""
     family: Family = "penalised"
@@ -79,7 +76,7 @@ KINDS: tuple[Kind, ...] = (
         "hundreds of variables; GAMMA 0.5",
         parameter="GAMMA",
         default=0.5,
-        least_allowed=True,
+        zero_allowed=True,
     ),
     Kind("penalty", "penalty", "W nats a parameter", parameter="W"),
     Kind("qnml", "qNML", "to predict; few rows and variables", family="sums"),
@@ -156,11 +153,11 @@ def _parameter(kind: Kind, text: str, number: str) -> float:
         raise InputError(
             f"the score {text!r} needs a number: {kind.typed}, for example {example}"
         ) from None
-    enough = value >= kind.least if kind.least_allowed else value > kind.least
+    enough = value >= 0 if kind.zero_allowed else value > 0
     if not (math.isfinite(value) and enough):
-        bound = "at least" if kind.least_allowed else "above"
+        bound = "at least" if kind.zero_allowed else "above"
         raise InputError(
-            f"the score {text!r}: {kind.parameter} must be a number {bound} {kind.least:g}, "
+            f"the score {text!r}: {kind.parameter} must be a number {bound} 0, "
             f"for example {example}"
         )
     return value

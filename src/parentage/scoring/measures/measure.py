@@ -28,7 +28,7 @@ from parentage.work.array_files import let_pages_go
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from parentage.arrays import Ints
+    from parentage.arrays import Ints, Numbers, Words
     from parentage.data.table import Table
     from parentage.kernels.levels import Facts, Level
     from parentage.scoring.encoding import Encoded, Encoding
@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     from parentage.work.array_files import Array
 
     Columns = tuple[Array, ...]
-    Members = npt.NDArray[np.uint16]
-    Words = npt.NDArray[np.uint64]
+    Members = Numbers
 
 
 class Measure(ABC):

@@ -21,8 +21,7 @@ from parentage.work.memory import require_memory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-
-Ints = npt.NDArray[np.int64]
+    from parentage.arrays import Ints
 
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
