@@ -185,7 +185,7 @@ def other_starts(name: str, rows: int, share: float, seed: int) -> list[dict[str
     found = []
     for start, network in starts.items():
         solution = learn(holes, missing="em", max_parents=K, threads=1, start=network)
-        completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+        completion = solution.scope.origin.completion
         assert completion is not None
         assert completion.settled
         found.append(

@@ -131,12 +131,13 @@ def test_prices_and_cells_are_those_of_masks(name: str, monkeypatch: pytest.Monk
 
 
 def test_rows_of_live_families_are_those_of_masks() -> None:
-    from parentage.kernels.missing import rows_of_live
+    from parentage.kernels.levels import most_of_live
 
     for measure, level, *_ in levels_of(plan_of("pnal:0.01")):
         assert isinstance(measure, MissingMeasure)
         most, slow = np.ones((2, measure.encoded.n_variables), np.int64)
-        rows_of_live(level.members, level.columns[0], level.best, most)
+        rows = np.repeat(level.columns[0][:, None], level.members.shape[1], axis=1)
+        most_of_live(level.members, level.best, rows, most)
         for a in range(level.members.shape[1]):
             alive = level.best[:, a] < DEAD
             np.maximum.at(slow, level.members[alive, a], level.columns[0][alive])

@@ -221,7 +221,7 @@ def test_clinic_with_holes() -> None:
     assert solution.optimal
     assert solution.network.compare(learn(whole).network).class_shd <= 2
     assert "on the data as this network completes them" in solution.proof()
-    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    completion = solution.scope.origin.completion
     assert completion is not None
     assert Account.from_dict(solution.scope.origin.to_dict()) == solution.scope.origin  # type: ignore[union-attr]  # same
     assert learn(holes, missing="em", threads=2).score == solution.score
@@ -263,14 +263,14 @@ def test_a_prior_is_part_of_what_grows() -> None:
     codes[0, 0] = MISSING
     holes = Table(table.names, table.states, codes)
     solution = learn(holes, missing="em", threads=1, prior=0.05)
-    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    completion = solution.scope.origin.completion
     assert completion is not None and completion.settled
     assert completion.steps[-1].score == pytest.approx(solution.score, abs=1.0)
     assert abs(solution.network.n_arcs * np.log(0.05 / 0.95)) > 5
 
 
 def end_of(solution: Solution) -> Completion:
-    completion = solution.scope.origin.completion  # type: ignore[union-attr]  # it has an account
+    completion = solution.scope.origin.completion
     assert completion is not None and completion.settled
     return completion
 

@@ -29,6 +29,7 @@ from parentage.scoring.candidates import score, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.search import levels
 from parentage.scoring.search.plan import encode_plans, prepare_search
+from parentage.scoring.search.state import LevelBuffer
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -342,7 +343,7 @@ def test_a_level_that_nobody_joins_bounds_as_one_that_is_stored(
 ) -> None:
     streamed = outcome_of(table, how, up_to, chunk)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels.LevelSearch, "_last_level", lambda search: search.state.new)
+        patch.setattr(levels, "LevelBuffer", lambda name, *_: LevelBuffer(name))
         stored = outcome_of(table, how, up_to, chunk)
     assert streamed.live == stored.live
     assert streamed.complete_to == stored.complete_to
@@ -368,7 +369,7 @@ def test_a_level_that_cannot_be_joined_in_time_is_let_go() -> None:
 
     whole = outcome_of(table, "bic", 2, 20)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(levels.LevelSearch, "_worth", lambda *_: worth)
+        patch.setattr(levels.LevelSearch, "_is_worth", lambda _, joins: worth(joins))
         cut = outcome_of(table, "bic", 4, 20)
     assert asked[0] == 0
     assert max(asked) >= 50

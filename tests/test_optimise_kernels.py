@@ -13,7 +13,7 @@ from naive_network import best_network, random_lists
 from parentage.kernels.digraph import strong_components
 from parentage.kernels.orders import improve, new_work, refit
 from parentage.kernels.regions import draw, exchange_blocks, shuffle
-from parentage.kernels.subsets import best_proper_subsets, undominated
+from parentage.kernels.subsets import first_subsets
 from parentage.optimise import exact
 from parentage.optimise.exact import low_bits, read_choice, subset_table, whole_prices
 from parentage.optimise.problem import (
@@ -23,6 +23,7 @@ from parentage.optimise.problem import (
     make_problem,
     offsets_of,
     pack,
+    undominated,
     unpack,
 )
 
@@ -63,27 +64,26 @@ def test_undominated(seed: int) -> None:
             assert keep[i] == (not dominated)
 
 
-@given(SEEDS, st.integers(1, 7), st.integers(1, 60))
-def test_best_proper_subsets(seed: int, n: int, most: int) -> None:
-    """In lists long enough for subsets to be looked up, and in short ones."""
+@given(SEEDS, st.integers(1, 7), st.integers(1, 60), st.booleans())
+def test_first_subsets(seed: int, n: int, most: int, twice: bool) -> None:
+    """In lists long enough for subsets to be looked up, and in short ones; of equal sets, too."""
     rng = np.random.default_rng(seed)
-    children, rows, scores = [], [], []
+    children, sets = [], []
     for child in range(3):
         own = rng.permutation(1 << n)[: int(rng.integers(1, most + 1))]
-        rows += [[bool(s >> v & 1) for v in range(n)] for s in own.tolist()]
-        scores += np.sort(rng.integers(0, 20, len(own)).astype(float))[::-1].tolist()
+        if twice:
+            own = rng.permutation(np.concatenate([own, own[: len(own) // 2]]))
+        sets += own.tolist()
         children += [child] * len(own)
-    offsets = offsets_of(np.bincount(children))
-    found = best_proper_subsets(offsets, pack(np.array(rows)), np.array(scores))
-    for i, row in enumerate(rows):
+    flags = np.array([[bool(s >> v & 1) for v in range(n)] for s in sets])
+    found = first_subsets(offsets_of(np.bincount(children)), pack(flags))
+    for i, outer in enumerate(sets):
         inside = [
-            scores[j]
-            for j, other in enumerate(rows)
-            if children[j] == children[i]
-            and other != row
-            and all(b or not a for a, b in zip(other, row, strict=True))
+            j
+            for j, inner in enumerate(sets)
+            if children[j] == children[i] and j != i and inner & ~outer == 0
         ]
-        assert found[i] == max(inside, default=-np.inf)
+        assert found[i] == min(inside, default=-1)
 
 
 @given(SEEDS, st.integers(1, 9), st.floats(0, 0.5))

@@ -282,12 +282,7 @@ def with_gains(solution: Solution, work: Material) -> Solution:
 
 def recipe_of(work: Material) -> Recipe | None:
     """Return how the table was read, here or when the lists were made."""
-    from parentage.scoring.account import Account
-
-    if work.table is not None:
-        return work.table.recipe
-    account = work.lists.account
-    return account.recipe if isinstance(account, Account) else None
+    return work.lists.account.recipe if work.table is None else work.table.recipe
 
 
 def estimated(
@@ -354,7 +349,6 @@ def write_files(
 def write_certificate(solution: Solution, path: str, engine: str) -> None:
     """Write the proof, or say why there is none."""
     from parentage.check import ProofError
-    from parentage.scoring.account import Account
     from parentage.vipr import is_vipr
 
     if solution.certificate is not None and is_vipr(path):
@@ -367,7 +361,7 @@ def write_certificate(solution: Solution, path: str, engine: str) -> None:
     elif solution.certificate is not None:
         solution.certificate.write(path)
         origin = solution.scope.origin
-        completed = isinstance(origin, Account) and origin.completion is not None
+        completed = origin.completion is not None
         made = 'lists of `parentage score`, made with a recipe that says missing = "em"'
         beside = f" with {made}" if completed else ""
         if not solution.optimal:

@@ -1,4 +1,4 @@
-"""Bits in 64-bit words: the two operations that counting rests on."""
+"""Bits in 64-bit words: the operations that counting and hashing rest on."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from parentage.kernels._options import INLINE, JIT, Kernel, njit
 
 U = np.uint64
+SPREAD = U(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
 
 
 def _one_instruction() -> Any:
@@ -31,6 +32,14 @@ def _popcount(x):
 
 
 popcount = Kernel(_popcount, {}, make=_one_instruction)
+
+
+@njit(wraps=True, **JIT)
+def mixed(z):
+    """Return a number that looks random, another one for every ``uint64`` (splitmix64)."""
+    z = (z ^ (z >> U(30))) * U(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> U(27))) * U(0x94D049BB133111EB)
+    return z ^ (z >> U(31))
 
 
 @njit(**INLINE)

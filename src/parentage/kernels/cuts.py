@@ -8,6 +8,12 @@ for every variable the sets it is a parent in, and the sets of variable ``v`` it
 
     f(C) = sum of value over the sets of members of C with fewer than k parents in C  <  k.
 
+``support`` is the tuple of these arrays: child, value, starts, parents, users_at, users, own_at.
+``sums`` is what a walk knows of its cluster: ``inside[n]``; ``common[K]``, parents inside it; and
+``[n]`` each ``loss``, value of the sets of v that count towards f if v is a member, ``gain``, of
+the members' sets that stop counting when v enters, and ``regain``, of those that count again when
+it leaves. Values, gains and losses are ``float64``, flags and other numbers ``bool`` and ``int64``.
+
 A row of the linear programme is written for a problem given by ``offsets[n + 1]`` (sets by child),
 its sets as CSR (``starts[m + 1]``, ``parents``) and ``removed[m]``. As the sets of a child sum to
 one, the most frequent coefficient of each child is subtracted from both sides: rows become short.
@@ -17,31 +23,14 @@ of entries is returned, and by how much the right side falls.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
 from parentage.kernels.regions import overwrite
 
-if TYPE_CHECKING:
-    from parentage.arrays import Flags, Floats, Ints
-
-    SupportArrays = tuple[Ints, Floats, Ints, Ints, Ints, Ints, Ints]
-    """``child``, ``value``, ``starts``, ``parents``, ``users_at``, ``users``, ``own_at``."""
-
-    ClusterSums = tuple[Flags, Ints, Floats, Floats, Floats]
-    """What a walk knows of its cluster: ``inside[n]``; ``common[K]``, parents inside it; ``[n]``
-    each ``loss``, value of the sets of v that count towards f if v is a member, ``gain``, of the
-    members' sets that stop counting when v enters, and ``regain``, of those that count again when
-    it leaves."""
-
 
 @njit(**JIT)
-def contribute(
-    s: int, sign: float, k: int, common: Ints, gain: Floats, regain: Floats,
-    value: Floats, starts: Ints, parents: Ints,
-) -> None:  # fmt: skip
+def contribute(s, sign, k, common, gain, regain, value, starts, parents):
     """Count (or, with sign −1, discount) a member's set at its number of common parents."""
     if common[s] == k - 1:
         for p in range(starts[s], starts[s + 1]):
@@ -52,7 +41,7 @@ def contribute(
 
 
 @njit(**JIT)
-def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
+def flip(u, k, sums, support):
     """Let variable ``u`` change sides and bring the sums up to date."""
     inside, common, loss, gain, regain = sums
     child, value, starts, parents, users_at, users, own_at = support
@@ -78,10 +67,7 @@ def flip(u: int, k: int, sums: ClusterSums, support: SupportArrays) -> None:
 
 
 @njit(**JIT)
-def walk_clusters(
-    k: int, tails: Ints, heads: Ints, least: float, tenure: int, patience: int,
-    support: SupportArrays,
-) -> tuple[Flags, Floats]:  # fmt: skip
+def walk_clusters(k, tails, heads, least, tenure, patience, support):
     """Walk from every given pair to a cluster with small f (tabu search); return the violated.
 
     Each step lets the variable change sides that leaves f least; one that just changed has to
@@ -147,7 +133,7 @@ def walk_clusters(
 
 
 @njit(**JIT)
-def _listed(cluster: Flags, found: Flags, count: int) -> bool:
+def _listed(cluster, found, count):
     """Whether a cluster is among the first ``count`` rows."""
     for row in range(count):
         same = True
@@ -161,7 +147,7 @@ def _listed(cluster: Flags, found: Flags, count: int) -> bool:
 
 
 @njit(**JIT)
-def count_groups(child: Ints, starts: Ints, largest: int) -> int:
+def count_groups(child, starts, largest):
     """Count the groups of at most ``largest`` members that :func:`list_groups` lists."""
     total = 0
     for s in range(child.shape[0]):
@@ -175,15 +161,7 @@ def count_groups(child: Ints, starts: Ints, largest: int) -> int:
 
 
 @njit(**JIT)
-def list_groups(
-    child: Ints,
-    value: Floats,
-    starts: Ints,
-    parents: Ints,
-    largest: int,
-    groups: Ints,
-    weights: Floats,
-) -> None:
+def list_groups(child, value, starts, parents, largest, groups, weights):
     """List every group made of a child and 1 … ``largest`` − 1 of its parents in a set.
 
     ``groups[g, 4]`` holds the members by falling index, −1 behind them; ``weights[g]`` the value
@@ -206,9 +184,7 @@ def list_groups(
 
 
 @njit(**JIT)
-def _write_group(
-    groups: Ints, weights: Floats, g: int, weight: float, v: int, a: int, b: int, c: int
-) -> int:
+def _write_group(groups, weights, g, weight, v, a, b, c):
     """Enter one group, sorted; return the next free row."""
     row = groups[g]
     row[0], row[1], row[2], row[3] = v, a, b, c

@@ -11,21 +11,16 @@ each in time n: n² in all.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
-
-if TYPE_CHECKING:
-    from parentage.arrays import Ints
 
 NONE = np.int64(1) << np.int64(60)
 """The price of an arc that does not exist."""
 
 
 @njit(work=lambda starts, heads: 3 * (len(starts) + len(heads)), **JIT)
-def strong_components(starts: Ints, heads: Ints) -> Ints:
+def strong_components(starts, heads):
     """Label the strongly connected components of a graph (Tarjan 1972, without recursion).
 
     Node ``v`` points to ``heads[starts[v]:starts[v + 1]]``. Labels count up in the order in

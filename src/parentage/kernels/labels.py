@@ -17,9 +17,7 @@ import math
 import numpy as np
 
 from parentage.kernels._options import JIT, njit
-
-U = np.uint64
-SPREAD = U(0x9E3779B97F4A7C15)  # 2^64 divided by the golden ratio, odd
+from parentage.kernels.bits import SPREAD, U
 
 
 @njit(wraps=True, **JIT)
@@ -183,12 +181,12 @@ def _merge_block(codes, times, word, shift, keys, repeats, slots, found, _sieve)
     repeats[before:end] = 0
     each = times.astype(np.int64) if len(times) else None
     repeats[:end] += np.bincount(labels[before:], each, end).astype(np.uint32)
-    fill_slots(keys, before, end, slots)
+    enter_rows(keys, before, end, slots)
     return end
 
 
-def fill_slots(keys, begin, end, slots):
-    """Enter the rows ``begin … end − 1`` into the slots, all at once."""
+def enter_rows(keys, begin, end, slots):
+    """Enter the distinct rows ``begin … end − 1`` into the slots, all at once."""
     waiting, last = np.arange(begin, end), np.uint64(len(slots) - 1)
     mixed = np.zeros(len(waiting), np.uint64)
     for w in range(keys.shape[1]):
@@ -200,18 +198,6 @@ def fill_slots(keys, begin, end, slots):
         slots[at[free]] = waiting[free]
         still = slots[at] != waiting
         waiting, at = waiting[still], (at[still] + U(1)) & last
-
-
-@njit(work=lambda _keys, found, _slots: 0.1 * found, **JIT)
-def enter_again(keys, found, slots):
-    """Enter all distinct rows into a new table of slots."""
-    for i in range(found):
-        slots[slot_of(keys[i], keys, slots)] = i
-
-
-@enter_again.as_numpy
-def _enter_again(keys, found, slots):
-    fill_slots(keys, 0, int(found), slots)
 
 
 @njit(
@@ -226,34 +212,20 @@ def merge_rows(words, weights, label, n_rows, mask):
     bits = 1
     while 1 << bits < 2 * n_rows:
         bits += 1
-    shift = U(64 - bits)
-    last = U((1 << bits) - 1)
     slots = np.full(1 << bits, -1, np.int32)
-    n_words = len(mask)
+    n_words, keys = len(mask), words.T
+    key = np.empty(n_words, np.uint64)
     found = 0
     for row in range(n_rows):
-        h = U(0)
         for w in range(n_words):
-            h = (h ^ (words[w, row] & mask[w])) * SPREAD
-            h ^= h >> U(29)
-        slot = (h * SPREAD) >> shift
-        at = slots[slot]
-        while at >= 0:
-            equal = True
-            for w in range(n_words):
-                if words[w, at] != words[w, row] & mask[w]:
-                    equal = False
-                    break
-            if equal:
-                break
-            slot = (slot + U(1)) & last
-            at = slots[slot]
-        if at >= 0:
-            weights[at] += weights[row]
+            key[w] = words[w, row] & mask[w]
+        slot = slot_of(key, keys, slots)
+        if slots[slot] >= 0:
+            weights[slots[slot]] += weights[row]
             continue
         slots[slot] = found
         for w in range(n_words):
-            words[w, found] = words[w, row] & mask[w]
+            words[w, found] = key[w]
         weights[found] = weights[row]
         label[found] = label[row]
         found += 1

@@ -147,17 +147,6 @@ def move_set(i, to, members, subsets, best):
             best[to, a] = best[i, a]
 
 
-@njit(**INLINE)
-def best_single_parent(x, variables, best_alone):
-    """Return Bin of no parent or a single one of the set for x, and whether x is outside it."""
-    top = best_alone[x, x]
-    outside = True
-    for t in range(len(variables)):
-        outside = outside and variables[t] != x
-        top = max(top, best_alone[x, variables[t]])
-    return top, outside
-
-
 @njit(work=lambda *args: 200 + 0.2 * args[-1].size * args[-1].shape[1], **JIT)
 def join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
     """Join each of the sets ``first … last − 1`` with its later siblings if no subset is missing.
@@ -251,7 +240,10 @@ def needed_outside(members, subsets, known, level, facts, terms):
     """Whether a variable outside the set may have it as parents (Proposition 2)."""
     best_alone, slack = facts.best_alone, facts.slack
     for x in range(len(best_alone)):
-        top, outside = best_single_parent(x, members, best_alone)
+        top, outside = best_alone[x, x], True  # Bin of no parent, then of a single one of the set
+        for t in range(len(members)):
+            outside = outside and members[t] != x
+            top = max(top, best_alone[x, members[t]])
         if outside and top - slack < bound_outside(x, subsets, known, level, facts, terms):
             return True
     return False
@@ -339,7 +331,7 @@ def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
     return scored, kept
 
 
-@njit(work=lambda members, *_: 50 + 0.05 * members.size, **JIT)
+@njit(work=lambda members, *_: 50 + members.size, **JIT)
 def fewest_states(members, best, states, least):
     """Lower ``least[variable]`` to the joint states of the parents in its live families."""
     for i in range(len(members)):
@@ -352,7 +344,17 @@ def fewest_states(members, best, states, least):
                 least[x] = min(least[x], whole / states[x])
 
 
-@fewest_states.as_numpy
-def _fewest_states(members, best, states, least):
-    own, alive = states[members], best < DEAD
-    np.minimum.at(least, members[alive], (own.prod(axis=1)[:, None] / own)[alive])
+@njit(work=lambda members, *_: 50 + 0.1 * members.size, **JIT)
+def most_of_live(members, best, values, most):
+    """Raise ``most[variable]`` to ``values[set, child]`` of its live families."""
+    for i in range(len(members)):
+        for a in range(members.shape[1]):
+            if best[i, a] < DEAD:
+                x = members[i, a]
+                most[x] = max(most[x], values[i, a])
+
+
+@most_of_live.as_numpy
+def _most_of_live(members, best, values, most):
+    alive = best < DEAD
+    np.maximum.at(most, members[alive], values[alive])

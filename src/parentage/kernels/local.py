@@ -117,13 +117,8 @@ def overlap(words, other):
     """Count the bits two sets share, and those only the other has."""
     common, extra = 0, 0
     for w in range(words.shape[0]):
-        both, only = words[w] & other[w], other[w] & ~words[w]
-        while both:
-            both &= both - np.uint64(1)
-            common += 1
-        while only:
-            only &= only - np.uint64(1)
-            extra += 1
+        common += np.int64(popcount(words[w] & other[w]))
+        extra += np.int64(popcount(other[w] & ~words[w]))
     return common, extra
 
 

@@ -56,18 +56,8 @@ class MissingTerms(NamedTuple):
 
 @njit(**JIT)
 def scaled(x, n_rows, n):
-    """Return ⌊x N / n⌋ for x ≥ 0 without leaving 64 bits."""
+    """Return ⌊x N / n⌋ for x ≥ 0 without leaving 64 bits; its ``py_func`` takes arrays."""
     return (x // n) * n_rows + ((x % n) * n_rows) // n
-
-
-def scale_all(
-    x: npt.NDArray[np.int64],
-    n_rows: int | np.int64,
-    n: npt.NDArray[np.int64],
-    out: npt.NDArray[np.int64],
-) -> None:
-    """Set ``out[i]`` to ⌊x[i] N / n[i]⌋."""
-    out[:] = (x // n) * n_rows + ((x % n) * n_rows) // n
 
 
 def short_count(members, rows, arity, n, left):
@@ -309,19 +299,3 @@ def _local_scores(new, below, terms, scores):
             if best[i, a] < DEAD:
                 price = unit * min((arity[members[i, a]] - 1) * states[a], cap)
                 scores[i, a] = -scaled(left[i, a], n_rows, rows[i]) - price
-
-
-@njit(work=lambda members, *_: 30 + 0.05 * members.size, **JIT)
-def rows_of_live(members, rows, best, most):
-    """Raise ``most[variable]`` to the complete rows of its live families."""
-    for i in range(len(members)):
-        for a in range(members.shape[1]):
-            if best[i, a] < DEAD:
-                x = members[i, a]
-                most[x] = max(most[x], rows[i])
-
-
-@rows_of_live.as_numpy
-def _rows_of_live(members, rows, best, most):
-    of, child = np.nonzero(best < DEAD)
-    np.maximum.at(most, members[of, child], rows[of])

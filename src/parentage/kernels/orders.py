@@ -1,16 +1,17 @@
 """Kernels of the order search: fit, insert, repair, combine.
 
 An order of the variables decides the best network that respects it: every variable takes its
-cheapest candidate set among its predecessors. Arrays shared by all functions here:
+cheapest candidate set among its predecessors. Arrays shared by all functions here, ``int64`` and
+``float64`` unless another type is named:
 
 ``offsets[n + 1]``  cuts the sets by child, each child's by rising cost;
 ``sets[m, K]``      the parents of every set in a row, ``uint16``, padded with ``n``; the last set
                     of a child is empty, so one always fits;
 ``cost[m]``         what a set costs;
-``reach[n, W]``     union of the sets of a child as bits: its possible parents;
+``reach[n, W]``     union of the sets of a child as bits (``uint64``): its possible parents;
 ``order[n]``        the variables, first to last;
 ``fit[n]``          the set each variable has under the order;
-``before[n + 1]``   a flag for every variable in front of a position, 0 for the padding.
+``before[n + 1]``   a flag (``uint8``) for every variable in front of a position, 0 for the padding.
 
 ``work`` is a record (:data:`WORK`) that counts the sets looked at: the clock of a search that must
 not depend on the machine.
@@ -49,7 +50,7 @@ from parentage.kernels.regions import (
 )
 
 if TYPE_CHECKING:
-    from parentage.arrays import Flags, Floats, Ints, Numbers, Octets, Words
+    from parentage.arrays import Ints
 
 
 LEAST_GAIN = 1e-9
@@ -94,13 +95,13 @@ class Orders(NamedTuple):
 
 
 @njit(**JIT)
-def holds(mask: Words, v: int) -> bool:
+def holds(mask, v):
     """Whether variable ``v`` is in a mask."""
     return bool(mask[v >> 6] & (np.uint64(1) << np.uint64(v & 63)))
 
 
 @njit(**JIT)
-def uses(sets: Numbers, i: int, v: int) -> bool:
+def uses(sets, i, v):
     """Whether variable ``v`` is in set ``i``."""
     for j in range(sets.shape[1]):
         if sets[i, j] == v:
@@ -109,7 +110,7 @@ def uses(sets: Numbers, i: int, v: int) -> bool:
 
 
 @njit(**JIT)
-def first_fit(sets: Numbers, low: int, high: int, before: Octets, work: Any) -> int:
+def first_fit(sets, low, high, before, work):
     """Return the first set of ``low … high − 1`` whose members are in front, or ``high``."""
     n, width = before.shape[0] - 1, sets.shape[1]
     i = low
@@ -125,7 +126,7 @@ def first_fit(sets: Numbers, low: int, high: int, before: Octets, work: Any) -> 
 
 
 @njit(**JIT)
-def predecessors(order: Ints, position: int) -> Octets:
+def predecessors(order, position):
     """Return the variables in front of a position."""
     before = np.zeros(order.shape[0] + 1, np.uint8)
     for j in range(position):
@@ -139,9 +140,7 @@ def predecessors(order: Ints, position: int) -> Octets:
     ),
     **JIT,
 )
-def refit(
-    order: Ints, fit: Ints, low: int, high: int, offsets: Ints, sets: Numbers, work: Any
-) -> None:
+def refit(order, fit, low, high, offsets, sets, work):
     """Fit the variables at positions ``low … high − 1`` anew."""
     before = predecessors(order, low)
     for j in range(low, high):
@@ -151,7 +150,7 @@ def refit(
 
 
 @njit(**JIT)
-def total_cost(fit: Ints, cost: Floats) -> float:
+def total_cost(fit, cost):
     """Sum the costs of the fitted sets."""
     total = 0.0
     for v in range(fit.shape[0]):
@@ -160,24 +159,13 @@ def total_cost(fit: Ints, cost: Floats) -> float:
 
 
 @njit(**JIT)
-def least_gain(total: float) -> float:
+def least_gain(total):
     """Return what a gain must exceed when everything costs ``total``."""
     return max(LEAST_GAIN, ROUNDING * total)
 
 
 @njit(**JIT)
-def best_insertion(
-    x: int,
-    here: int,
-    least: float,
-    order: Ints,
-    fit: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    work: Any,
-) -> tuple[int, float]:
+def best_insertion(x, here, least, order, fit, offsets, sets, cost, reach, work):
     """Find where variable ``x`` (at position ``here``) should stand; return position and gain.
 
     A gain of at most ``least`` does not count. Walks ``x`` to the front and to the back by
@@ -222,20 +210,14 @@ def best_insertion(
 
 
 @njit(**JIT)
-def insert_in_turn(
-    order: Ints,
-    fit: Ints,
-    turns: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    work: Any,
-) -> None:
-    """Insert variables, in the order of ``turns[n]`` again and again, until none gains.
+def improve(order, fit, turns, offsets, sets, cost, reach, state, work):
+    """Climb: insert variables, in the order of ``turns[n]`` again and again, until none gains.
 
-    Pauses when ``work.pause`` is reached; the next call takes it up there.
+    Turns are shuffled before every climb that begins. It pauses when ``work.pause`` is reached; the
+    next call takes it up there.
     """
+    if work.idle == 0 and work.turn == 0:
+        shuffle(turns, state)
     n = order.shape[0]
     position = np.empty(n, np.int64)
     for j in range(n):
@@ -266,7 +248,7 @@ def insert_in_turn(
 
 
 @njit(work=lambda offsets, _sets, order, _work: 3 * len(order) ** 2 + 0.3 * offsets[-1], **JIT)
-def place_in_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
+def place_in_order(offsets, sets, order, work):
     """Fill ``order[n]`` so that each variable has a set among its predecessors.
 
     Returns how many variables can be placed; the others, at the end, block each other: all
@@ -296,38 +278,7 @@ def place_in_order(offsets: Ints, sets: Numbers, order: Ints, work: Any) -> int:
 
 
 @njit(**JIT)
-def improve(
-    order: Ints,
-    fit: Ints,
-    turns: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    state: Words,
-    work: Any,
-) -> None:
-    """Climb until no insertion gains or ``work.pause`` is reached.
-
-    ``turns[n]`` holds all variables; they are shuffled before every climb that begins.
-    """
-    if work.idle == 0 and work.turn == 0:
-        shuffle(turns, state)
-    insert_in_turn(order, fit, turns, offsets, sets, cost, reach, work)
-
-
-@njit(**JIT)
-def repair(
-    order: Ints,
-    fit: Ints,
-    before: Ints,
-    marked: Flags,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    work: Any,
-) -> float:
+def repair(order, fit, before, marked, offsets, sets, cost, reach, work):
     """Insert the variables that are ``marked[n]`` and all whose set changes; return the cost.
 
     ``before[n]`` are the sets the variables had before they were disturbed: who has another one
@@ -377,7 +328,7 @@ def repair(
 
 
 @njit(**JIT)
-def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Numbers, state: Words) -> int:
+def some_parent(x, here, order, fit, sets, state):
     """Return the position of a parent of ``x``, which stands at ``here``; ``here`` if it has none.
 
     The search begins at a random place in front of it, so any parent may be met.
@@ -393,13 +344,7 @@ def some_parent(x: int, here: int, order: Ints, fit: Ints, sets: Numbers, state:
 
 
 @njit(**JIT)
-def move_some(
-    order: Ints,
-    fit: Ints,
-    marked: Flags,
-    sets: Numbers,
-    state: Words,
-) -> None:
+def move_some(order, fit, marked, sets, state):
     """Disturb an order: turn one to four arcs around, move variables anywhere, or exchange blocks.
 
     To turn the arc from p to x around, x is put in front of p. Blocks have at most 24 variables.
@@ -423,19 +368,7 @@ def move_some(
 
 
 @njit(**JIT)
-def search_round(
-    orders: Orders,
-    work: Any,
-    budget: int,
-    width: int,
-    slack: float,
-    marked: Flags,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    reach: Words,
-    state: Words,
-) -> None:
+def search_round(orders, work, budget, width, slack, marked, offsets, sets, cost, reach, state):
     """Climb, settle, then disturb and repair: an iterated local search.
 
     Ends when ``budget`` is worked off, and pauses at about ``work.pause``, which leaves fitting out
@@ -485,7 +418,7 @@ def search_round(
 
 
 @njit(**JIT)
-def stand(fit: Ints, cost: Floats, orders: Orders, work: Any) -> None:
+def stand(fit, cost, orders, work):
     """Go on from the trial order, whose sets are in ``fit``; it may be the best so far."""
     overwrite(orders.base, orders.trial)
     work.cost = total_cost(fit, cost)
@@ -495,17 +428,7 @@ def stand(fit: Ints, cost: Floats, orders: Orders, work: Any) -> None:
 
 
 @njit(**JIT)
-def settle_order(
-    order: Ints,
-    fit: Ints,
-    marked: Flags,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    width: int,
-    state: Words,
-    work: Any,
-) -> float:
+def settle_order(order, fit, marked, offsets, sets, cost, width, state, work):
     """Improve regions around the ``marked[n]`` variables, and fit the order that comes of it.
 
     An order of the network that regions leave may allow better sets still.
@@ -517,7 +440,7 @@ def settle_order(
 
 
 @njit(**JIT)
-def combine(fit: Ints, other: Ints, sets: Numbers, cost: Floats, order: Ints) -> float:
+def combine(fit, other, sets, cost, order):
     """Take from another network what is better there, region by region; return the gain.
 
     Variables that have another set there fall into groups, connected by arcs of either network. A

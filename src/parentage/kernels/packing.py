@@ -335,33 +335,18 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
     rows, starts, heights, repeats = groups
     first, last = np.int64(starts[g]), np.int64(starts[g + 1])
     picked = np.empty(64, np.uint32)
-    height, once = np.int64(0), np.int64(0)
-    if words_by_powers(groups, g) >= (heights[g] + 63) >> 6:
-        for i in range(first, last):
-            for _ in range(repeats[rows[i]]):
-                picked[height] = rows[i]
-                height += 1
-                if height == 64:
-                    pack_word(picked, np.int64(64), word, once, blocks, pick, row_bits, matrix)
-                    word += 1
-                    height = np.int64(0)
-        if height > 0:
-            pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
-            word += 1
-        return word
-    for k in range(HEAVIEST - 2, -1, -1):
+    one_by_one = words_by_powers(groups, g) >= (heights[g] + 63) >> 6
+    for k in range(0 if one_by_one else HEAVIEST - 2, -1, -1):
         height = np.int64(0)
         for i in range(first, last):
             times = np.int64(repeats[rows[i]]) >> k
             if times == 0:
                 break
-            if times & 1:
+            for _ in range(times if one_by_one else times & 1):
                 picked[height] = rows[i]
                 height += 1
                 if height == 64:
-                    pack_word(
-                        picked, np.int64(64), word, np.int64(k), blocks, pick, row_bits, matrix
-                    )
+                    pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
                     word += 1
                     height = np.int64(0)
         if height > 0:

@@ -15,22 +15,17 @@ D(Π) to v. So members choose among the D(Π) like the variables of a network of
 programming over the subsets that can stand first (Silander and Myllymäki 2006).
 
 ``offsets``, ``sets``, ``cost``, ``fit``, ``order`` and ``work`` are those of
-:mod:`parentage.kernels.orders`; ``state[1]`` is the state of the random numbers, which are our own.
+:mod:`parentage.kernels.orders`; ``state[1]``, ``uint64``, is the state of the random numbers, which
+are our own.
 ``naive_region`` in the tests tries all choices.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import JIT, njit
-
-if TYPE_CHECKING:
-    from parentage.arrays import Floats, Ints, Numbers, Words
-
+from parentage.kernels.bits import SPREAD, mixed
 
 LEAST_GAIN = 1e-7
 ROUNDING = 2.0**-44
@@ -41,14 +36,14 @@ LOOKS_PER_CELL = 0.25
 
 
 @njit(**JIT)
-def overwrite(target: npt.NDArray[Any], source: npt.NDArray[Any]) -> None:
+def overwrite(target, source):
     """Copy element by element: ``target[:] = source`` compiles for seconds, to raise errors."""
     for j in range(target.shape[0]):
         target[j] = source[j]
 
 
 @njit(**JIT)
-def shift(order: Ints, source: int, target: int) -> None:
+def shift(order, source, target):
     """Move the variable at one position to another; those between close up."""
     v = order[source]
     if target < source:
@@ -61,18 +56,14 @@ def shift(order: Ints, source: int, target: int) -> None:
 
 
 @njit(**JIT)
-def draw(state: Words, below: int) -> int:
+def draw(state, below):
     """Draw a whole number below a limit (splitmix64; the state is the caller's)."""
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    z ^= z >> np.uint64(31)
-    return int((z >> np.uint64(11)) % np.uint64(below))
+    state[0] += SPREAD
+    return int((mixed(state[0]) >> np.uint64(11)) % np.uint64(below))
 
 
 @njit(**JIT)
-def shuffle(values: Ints, state: Words) -> None:
+def shuffle(values, state):
     """Permute an array at random (Fisher–Yates)."""
     for j in range(values.shape[0] - 1, 0, -1):
         k = draw(state, j + 1)
@@ -80,7 +71,7 @@ def shuffle(values: Ints, state: Words) -> None:
 
 
 @njit(**JIT)
-def exchange_blocks(order: Ints, longest: int, state: Words) -> None:
+def exchange_blocks(order, longest, state):
     """Exchange two neighbouring blocks of random lengths up to ``longest``."""
     n = order.shape[0]
     start = draw(state, n)
@@ -94,7 +85,7 @@ def exchange_blocks(order: Ints, longest: int, state: Words) -> None:
 
 
 @njit(**JIT)
-def order_of(fit: Ints, sets: Numbers, order: Ints) -> bool:
+def order_of(fit, sets, order):
     """Fill in an order in which the parents of every set in ``fit[n]`` come first, if there is one.
 
     Otherwise the sets make a cycle.
@@ -125,7 +116,7 @@ def order_of(fit: Ints, sets: Numbers, order: Ints) -> bool:
 
 
 @njit(**JIT)
-def links_of(fit: Ints, sets: Numbers, both_ways: bool) -> tuple[Ints, Ints]:
+def links_of(fit, sets, both_ways):
     """Return the children of every variable, or with ``both_ways`` its parents and children.
 
     Those of v are ``links[first[v] … first[v + 1] − 1]``.
@@ -155,16 +146,7 @@ def links_of(fit: Ints, sets: Numbers, both_ways: bool) -> tuple[Ints, Ints]:
 
 
 @njit(**JIT)
-def draw_region(
-    region: Ints,
-    place: Ints,
-    fit: Ints,
-    first: Ints,
-    links: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    state: Words,
-) -> int:
+def draw_region(region, place, fit, first, links, offsets, sets, state):
     """Fill ``region[w]`` with variables around the first in it; return how many there are.
 
     Next comes a neighbour in the network of one that is in it already, or one time in four a
@@ -192,7 +174,7 @@ def draw_region(
 
 
 @njit(**JIT)
-def members_above(order: Ints, place: Ints, fit: Ints, sets: Numbers, above: Ints) -> None:
+def members_above(order, place, fit, sets, above):
     """Fill ``above[n]`` with A, as bits of places: for members their own bit."""
     n = order.shape[0]
     for v in order:
@@ -209,18 +191,7 @@ def members_above(order: Ints, place: Ints, fit: Ints, sets: Numbers, above: Int
 
 
 @njit(**JIT)
-def best_by_subset(
-    v: int,
-    own: int,
-    size: int,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    above: Ints,
-    best: Floats,
-    which: Ints,
-    work: Any,
-) -> None:
+def best_by_subset(v, own, size, offsets, sets, cost, above, best, which, work):
     """Fill ``best[subset]`` with what ``v`` costs behind a subset of the region, ``which`` its set.
 
     ``own`` is the bit of ``v``; ``size`` = 2^w.
@@ -253,18 +224,7 @@ def best_by_subset(
 
 
 @njit(**JIT)
-def choose_in_region(
-    count: int,
-    region: Ints,
-    fit: Ints,
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    above: Ints,
-    best: Floats,
-    which: Ints,
-    work: Any,
-) -> float:
+def choose_in_region(count, region, fit, offsets, sets, cost, above, best, which, work):
     """Give the first ``count`` members of a region their best sets; return the gain.
 
     ``best[w, 2^w]`` and ``which[w, 2^w]`` are filled on the way. With no gain nothing changes.
@@ -297,17 +257,7 @@ def choose_in_region(
 
 
 @njit(**JIT)
-def settle(
-    order: Ints,
-    fit: Ints,
-    marked: npt.NDArray[np.bool_],
-    offsets: Ints,
-    sets: Numbers,
-    cost: Floats,
-    width: int,
-    state: Words,
-    work: Any,
-) -> float:
+def settle(order, fit, marked, offsets, sets, cost, width, state, work):
     """Improve regions of at most ``width`` around ``marked[n]`` variables until none gains.
 
     Those that change are marked, too. Ends at ``work.pause`` as well, with those marked that were

@@ -1,7 +1,8 @@
 r"""Kernels on sets and subsets: which contain which, best networks of all, networks near the best.
 
 **Candidate sets as bit masks** have the axes ``m`` sets, all children together, cut by
-``offsets[n + 1]``, and ``W`` 64-bit words a mask.
+``offsets[n + 1]``, and ``W`` 64-bit words (``uint64``) a mask. Other numbers are ``int64``, prices
+and costs ``float64``.
 
 **The dynamic programme over subsets of variables.** ``best[S]`` is the least price of a network on
 the variables ``S`` alone (Silander and Myllymäki, UAI 2006): the last variable of an order, a sink,
@@ -30,31 +31,24 @@ the sink just removed may go only after one of its children went.
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U
-
-if TYPE_CHECKING:
-    from parentage.arrays import Flags, Floats, Ints, Words
+from parentage.kernels.bits import SPREAD, U, mixed, popcount
 
 FEW = 12
 """Sets of at most so many parents are compared with their subsets instead of with all sets."""
 
 
 @njit(wraps=True, **JIT)
-def number_of(v: int) -> np.uint64:
-    """Return a fixed random number for a variable (splitmix64)."""
-    z = (np.uint64(v) + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
+def number_of(v):
+    """Return a fixed random number for a variable."""
+    return mixed((U(v) + U(1)) * SPREAD)
 
 
 @njit(**JIT)
-def contained(masks: Words, inner: int, outer: int) -> bool:
+def contained(masks, inner, outer):
     """Whether one set is a subset of another."""
     beyond = np.uint64(0)
     for w in range(masks.shape[1]):
@@ -63,52 +57,22 @@ def contained(masks: Words, inner: int, outer: int) -> bool:
 
 
 @njit(**JIT)
-def members_of(mask: Words, found: Ints) -> int:
+def members_of(mask, found):
     """Fill ``found`` with the members of a set, as many as it has room for; return their number."""
     count = 0
     for w in range(mask.shape[0]):
         rest = mask[w]
         while rest != np.uint64(0):
             lowest = rest & (~rest + np.uint64(1))
-            v = 64 * w
-            while lowest > np.uint64(1):
-                lowest >>= np.uint64(1)
-                v += 1
             if count < found.shape[0]:
-                found[count] = v
+                found[count] = 64 * w + np.int64(popcount(lowest - np.uint64(1)))
             count += 1
             rest &= rest - np.uint64(1)
     return count
 
 
-@njit(work=lambda _sets, _starts, parents, _masks: 30 + 0.1 * len(parents), **JIT)
-def put_members(
-    sets: Ints,
-    starts: Ints,
-    parents: Ints,
-    masks: Words,
-) -> None:
-    """Add to ``masks[m, W]`` the members of ``sets[m]``.
-
-    Those of set i are ``parents[starts[i] … starts[i + 1] − 1]``.
-    """
-    for j in range(sets.shape[0]):
-        for k in range(starts[sets[j]], starts[sets[j] + 1]):
-            p = parents[k]
-            masks[j, p >> 6] |= np.uint64(1) << np.uint64(p & 63)
-
-
-@put_members.as_numpy
-def _put_members(sets, starts, parents, masks):
-    sizes = starts[sets + 1] - starts[sets]
-    of = np.repeat(np.arange(len(sets)), sizes)
-    at = np.arange(len(of)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)
-    p = parents[at]
-    np.bitwise_or.at(masks, (of, p >> 6), np.uint64(1) << (p & 63).astype(np.uint64))
-
-
 @njit(**JIT)
-def slots_for(sets: int) -> int:
+def slots_for(sets):
     """Return how large a hash table of so many sets is: a power of two, at most half full."""
     room = 2
     while room < 2 * sets:
@@ -117,7 +81,7 @@ def slots_for(sets: int) -> int:
 
 
 @njit(**JIT)
-def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
+def enter_set(i, key, slots, room):
     """Put set ``i`` into the first ``room`` of ``slots``, a hash table."""
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -127,18 +91,11 @@ def enter_set(i: int, key: np.uint64, slots: Ints, room: int) -> None:
 
 
 @njit(**JIT)
-def find_inside(
-    outer: int,
-    key: np.uint64,
-    slots: Ints,
-    room: int,
-    keys: Words,
-    masks: Words,
-) -> int:
+def find_inside(outer, key, slots, room, keys, masks):
     """Return another set of this key that is contained in set ``outer``; −1 if there is none.
 
-    A key is the sum of fixed random numbers of the members. A hit is compared bit by bit, so the
-    answer does not depend on those numbers.
+    Of several it is the one that was entered first. A key is the sum of fixed random numbers of the
+    members. A hit is compared bit by bit, so the answer does not depend on those numbers.
     """
     last = np.uint64(room - 1)
     at = (key ^ (key >> np.uint64(32))) & last
@@ -151,7 +108,7 @@ def find_inside(
 
 
 @njit(wraps=True, **JIT)
-def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
+def keys_of_subsets(members, size, sums):
     """Fill ``sums[2^size]`` with the keys of all subsets of a set, itself last."""
     sums[0] = np.uint64(0)
     for subset in range(1, 1 << size):
@@ -162,7 +119,7 @@ def keys_of_subsets(members: Ints, size: int, sums: Words) -> None:
 
 
 @njit(wraps=True, **JIT)
-def keys_of(masks: Words) -> Words:
+def keys_of(masks):
     """Return ``[m]``: the keys of all sets."""
     keys = np.zeros(masks.shape[0], np.uint64)
     members = np.empty(64 * masks.shape[1], np.int64)
@@ -173,7 +130,7 @@ def keys_of(masks: Words) -> Words:
 
 
 @njit(**JIT)
-def most_slots(offsets: Ints) -> int:
+def most_slots(offsets):
     """Return how large a hash table of the sets of any child is."""
     most = 2
     for child in range(offsets.shape[0] - 1):
@@ -182,71 +139,13 @@ def most_slots(offsets: Ints) -> int:
 
 
 @njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
-def undominated(offsets: Ints, masks: Words) -> Flags:
-    """Mark the sets that no earlier kept set of the same child is contained in.
+def first_subsets(offsets, masks):
+    """Return for every set the first one of the same child that is contained in it; −1: none.
 
-    ``masks[m, W]``; the sets of a child stand by rising cost, so an earlier subset is never
-    dearer and can take the place of the later set in any network.
-
-    A small set has fewer subsets than there are sets before it, so these are looked up.
+    ``masks[m, W]``. A small set has fewer subsets than there are sets, so these are looked up. Of
+    equal sets each contains the others.
     """
-    keep = np.zeros(masks.shape[0], np.bool_)
-    kept = np.empty(masks.shape[0], np.int64)
-    slots = np.empty(most_slots(offsets), np.int64)
-    keys = keys_of(masks)
-    members = np.empty(64 * masks.shape[1], np.int64)
-    sums = np.empty(1 << FEW, np.uint64)
-    for child in range(offsets.shape[0] - 1):
-        room = slots_for(offsets[child + 1] - offsets[child])
-        slots[:room] = -1
-        n_kept = 0
-        for i in range(offsets[child], offsets[child + 1]):
-            size = members_of(masks[i], members)
-            dominated = False
-            if size <= FEW and (1 << size) < n_kept:
-                keys_of_subsets(members, size, sums)
-                for subset in range(1 << size):
-                    if find_inside(i, sums[subset], slots, room, keys, masks) >= 0:
-                        dominated = True
-                        break
-            else:
-                for j in range(n_kept):
-                    if contained(masks, kept[j], i):
-                        dominated = True
-                        break
-            if not dominated:
-                kept[n_kept] = i
-                n_kept += 1
-                keep[i] = True
-                enter_set(i, keys[i], slots, room)
-    return keep
-
-
-@undominated.as_numpy
-def _undominated(offsets, masks):
-    keep = np.zeros(len(masks), np.bool_)
-    for low, high in itertools.pairwise(offsets.tolist()):
-        kept, end = np.empty((high - low, masks.shape[1]), np.uint64), 0
-        for i in range(low, high):
-            keep[i] = (kept[:end] & ~masks[i]).any(axis=1).all()
-            if keep[i]:
-                kept[end] = masks[i]
-                end += 1
-    return keep
-
-
-@njit(work=lambda _offsets, masks, _scores: 200 * len(masks), **JIT)
-def best_proper_subsets(
-    offsets: Ints,
-    masks: Words,
-    scores: Floats,
-) -> Floats:
-    """Return for every set the best score of a proper subset in the same child's list; −∞: none.
-
-    ``masks[m, W]``, ``scores[m]``; the sets of a child stand by falling score, and no set twice.
-    Subsets of small sets are looked up, as in :func:`undominated`.
-    """
-    best = np.full(masks.shape[0], -np.inf)
+    found = np.full(masks.shape[0], -1, np.int64)
     slots = np.empty(most_slots(offsets), np.int64)
     keys = keys_of(masks)
     members = np.empty(64 * masks.shape[1], np.int64)
@@ -262,7 +161,7 @@ def best_proper_subsets(
             first = high
             if size <= FEW and (1 << size) < high - low:
                 keys_of_subsets(members, size, sums)
-                for subset in range((1 << size) - 1):
+                for subset in range(1 << size):
                     j = find_inside(i, sums[subset], slots, room, keys, masks)
                     if 0 <= j < first:
                         first = j
@@ -272,18 +171,31 @@ def best_proper_subsets(
                         first = j
                         break
             if first < high:
-                best[i] = scores[first]
-    return best
+                found[i] = first
+    return found
+
+
+@first_subsets.as_numpy
+def _first_subsets(offsets, masks):
+    found = np.full(len(masks), -1, np.int64)
+    for low, high in itertools.pairwise(offsets.tolist()):
+        own = masks[low:high]
+        for i in range(low, high):
+            inside = ~(own & ~masks[i]).any(axis=1)
+            inside[i - low] = False
+            if inside.any():
+                found[i] = low + inside.argmax()
+    return found
 
 
 @njit(**JIT)
-def least(a: float, b: float) -> float:
+def least(a, b):
     """Return the smaller of two prices."""
     return a if a < b else b
 
 
 @njit(**JIT)
-def least_of_subsets(row: Floats) -> None:
+def least_of_subsets(row):
     """Replace ``row[S]`` by the least ``row[T]`` of the subsets T of S, in place.
 
     Three bits at once in registers, then two a pass: most of the time would go into moving data.
@@ -319,9 +231,7 @@ def least_of_subsets(row: Floats) -> None:
 
 
 @njit(**JIT)
-def cheapest_inside(
-    v: int, high: int, low_bits: int, offsets: Ints, masks: Words, price: Floats, row: Floats
-) -> None:
+def cheapest_inside(v, high, low_bits, offsets, masks, price, row):
     """Fill ``row[2^low_bits]``: the least price of a set of ``v`` inside each subset.
 
     ``masks[m]`` are the sets as bits, ``price[m]`` what they cost, cut by ``offsets[n + 1]``.
@@ -339,7 +249,7 @@ def cheapest_inside(
 
 
 @njit(**INLINE)
-def take_sinks_of_eight(s: int, block: Floats, rows: Floats) -> None:
+def take_sinks_of_eight(s, block, rows):
     """Finish the subsets ``s … s + 7`` of a block: sinks among the lowest three bits."""
     x, y, z = rows[0], rows[1], rows[2]
     b0 = block[s]
@@ -356,7 +266,7 @@ def take_sinks_of_eight(s: int, block: Floats, rows: Floats) -> None:
 
 
 @njit(**JIT)
-def take_low_sinks(low_bits: int, block: Floats, rows: Floats) -> None:
+def take_low_sinks(low_bits, block, rows):
     """Finish a block in which sinks among the high bits are taken: those among the low bits.
 
     Eight subsets at a time. With them some 2^b subsets in a row are finished, whose next bit
@@ -384,15 +294,7 @@ def take_low_sinks(low_bits: int, block: Floats, rows: Floats) -> None:
 
 
 @njit(**JIT)
-def solve_block(
-    high: int,
-    low_bits: int,
-    offsets: Ints,
-    masks: Words,
-    price: Floats,
-    best: Floats,
-    rows: Floats,
-) -> None:
+def solve_block(high, low_bits, offsets, masks, price, best, rows):
     """Fill ``best`` for all subsets with these high bits.
 
     ``rows[low_bits + 1, 2^low_bits]`` is scratch.
@@ -425,15 +327,7 @@ def short_solve(highs, low_bits, offsets, masks, price, best, rows):
 
 
 @njit(work=short_solve, **JIT)
-def solve_blocks(
-    highs: Ints,
-    low_bits: int,
-    offsets: Ints,
-    masks: Words,
-    price: Floats,
-    best: Floats,
-    rows: Floats,
-) -> None:
+def solve_blocks(highs, low_bits, offsets, masks, price, best, rows):
     """Fill ``best[2^n]`` for several blocks, one after the other."""
     for k in range(highs.shape[0]):
         solve_block(highs[k], low_bits, offsets, masks, price, best, rows)
@@ -474,7 +368,7 @@ def _solve_blocks(highs, low_bits, offsets, masks, price, best, rows):
 
 
 @njit(**JIT)
-def _free(mask: Words, below: Words) -> bool:
+def _free(mask, below):
     """Whether a set ``mask[W]`` holds nothing of ``below[W]``."""
     for w in range(mask.shape[0]):
         if mask[w] & below[w] != np.uint64(0):
@@ -483,9 +377,7 @@ def _free(mask: Words, below: Words) -> bool:
 
 
 @njit(**JIT)
-def _next_variable(
-    taken: Ints, below: Words, offsets: Ints, masks: Words, rise: Floats, room: float, least: Floats
-) -> tuple[int, float]:
+def _next_variable(taken, below, offsets, masks, rise, room, least):
     """Return the open variable with the fewest sets, −1 if the room does not do, and what is left.
 
     ``below[n, W]`` are the descendants of each variable, itself included; ``taken[n]`` the sets
@@ -524,19 +416,8 @@ def _next_variable(
 
 @njit(**JIT)
 def enumerate_networks(
-    offsets: Ints,
-    masks: Words,
-    rise: Floats,
-    cost: Floats,
-    slack: float,
-    most: float,
-    state: Ints,
-    left: Floats,
-    below: Words,
-    taken: Ints,
-    found: Ints,
-    steps: int,
-) -> int:
+    offsets, masks, rise, cost, slack, most, state, left, below, taken, found, steps
+):
     """Go on with a search; return the number of networks written to ``found[capacity, n]``.
 
     Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``rise[m]``; ``masks[m, W]`` are
@@ -612,18 +493,7 @@ def enumerate_networks(
 
 
 @njit(work=lambda *args: min(args[-1], 100_000) * 3, **JIT)
-def enumerate_by_sinks(
-    offsets: Ints,
-    masks: Words,
-    cost: Floats,
-    best: Floats,
-    most: float,
-    state: Ints,
-    sets: Words,
-    spent: Floats,
-    found: Ints,
-    steps: int,
-) -> int:
+def enumerate_by_sinks(offsets, masks, cost, best, most, state, sets, spent, found, steps):
     """Go on with a search; return the number of networks written to ``found[capacity, n]``.
 
     Sets of a child (cut by ``offsets[n + 1]``) stand by rising ``cost[m]``; ``masks[m]`` are their

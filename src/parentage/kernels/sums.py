@@ -229,7 +229,7 @@ def _local_scores_by_numpy(new, below, terms, scores):
     scores[:] = new.columns[0][:, None] - parents - terms.constant[x]
 
 
-@njit(work=lambda some, *_: 50 + 0.1 * some.members.size, **JIT)
+@njit(work=lambda some, *_: 50 + 2 * some.members.size, **JIT)
 def least_of_live(some, value_below, minus_below, column, constant, price, cells):
     """Lower ``price[variable]`` and ``cells[variable]`` to what live families of a level have.
 
@@ -245,27 +245,3 @@ def least_of_live(some, value_below, minus_below, column, constant, price, cells
             x, pi = members[i, a], subsets[i, a]
             price[x] = min(price[x], minus_below[pi, column[x]] + constant[x] - value_below[pi])
             cells[x] = min(cells[x], np.int64(occupied[i]))
-
-
-@least_of_live.as_numpy
-def _least_of_live(some, value_below, minus_below, column, constant, price, cells):
-    of, child = np.nonzero(some.best < DEAD)
-    x, pi = some.members[of, child], some.subsets[of, child]
-    np.minimum.at(price, x, minus_below[pi, column[x]] + constant[x] - value_below[pi])
-    np.minimum.at(cells, x, some.columns[2][of].astype(np.int64))
-
-
-@njit(work=lambda members, *_: 30 + 0.05 * members.size, **JIT)
-def best_of_live(members, best, top):
-    """Raise ``top[variable]`` to Bin of its live families."""
-    for i in range(len(members)):
-        for a in range(members.shape[1]):
-            if best[i, a] < DEAD:
-                x = members[i, a]
-                top[x] = max(top[x], best[i, a])
-
-
-@best_of_live.as_numpy
-def _best_of_live(members, best, top):
-    alive = best < DEAD
-    np.maximum.at(top, members[alive], best[alive])

@@ -43,7 +43,7 @@ from parentage.optimise.problem import Problem, allowed_problem, pack, unpack
 from parentage.optimise.run import Part, Run
 from parentage.optimise.separation import UsedSets
 from parentage.optimise.settings import Optimising
-from parentage.scoring.account import Account, Unknown, about_directions
+from parentage.scoring.account import Unknown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -332,8 +332,8 @@ def _collect(
         stopped,
         lists.account.unit,
         lists.account.complete and reaches(lists, width),
-        lists.account.score if isinstance(lists.account, Account) else None,
-        about_directions(lists.account) if isinstance(lists.account, Account) else "",
+        lists.account.score,
+        lists.account.about_directions(),
     )
 
 
@@ -369,7 +369,7 @@ def reaches(lists: CandidateLists, width: float) -> bool:
 def warn_if_incomplete(lists: CandidateLists, width: float) -> None:
     """Warn that networks within the width may have sets that are not listed, if they may."""
     account = lists.account
-    if isinstance(account, Account) and account.complete_to is not None:
+    if account.complete_to is not None:
         warn(
             UnprovenWarning(
                 f"networks may be missing: scoring was stopped early, and sets of more than "

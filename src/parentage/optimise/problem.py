@@ -28,6 +28,7 @@ import numpy.typing as npt
 from parentage.errors import InfeasibleError, InputError, ListsError
 from parentage.scoring.account import limits_by_name
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import masks_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -153,8 +154,6 @@ class Problem:
         A set that scores more than its subset stays even if it costs more, by less than δ: proofs
         compare scores.
         """
-        from parentage.kernels.subsets import undominated
-
         keep = undominated(self.offsets, self.masks)
         if (np.diff(self.sets) < 0).any():  # lists are sorted by score
             by_score = np.lexsort((self.sets, self.child))
@@ -341,7 +340,7 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     return Problem(
         np.arange(n),
         offsets_of(np.bincount(child[order], minlength=n)),
-        masks_of(lists, order),
+        masks_of(lists.n_variables, order, lists.starts, lists.parents),
         cost[order],
         order,
     )
@@ -358,13 +357,17 @@ def memory_of_sets(n: int, sets: int, parents: int) -> int:
     return 16 * n_words(n) * sets + 80 * sets + 48 * parents + flags
 
 
-def masks_of(lists: CandidateLists, sets: Ints) -> Words:
-    """Return sets of the lists as bits, ``uint64[m, W]``."""
-    from parentage.kernels.subsets import put_members
+def undominated(offsets: Ints, masks: Words) -> Flags:
+    """Mark the sets, cut by child, that contain no set of the same child before them.
 
-    masks = np.zeros((len(sets), n_words(lists.n_variables)), np.uint64)
-    put_members(sets, lists.starts, lists.parents.astype(np.int64), masks)
-    return masks
+    The sets of a child stand by rising cost, so an earlier subset is never dearer and can take the
+    place of the later set in any network.
+    """
+    from parentage.kernels.subsets import first_subsets
+
+    first = first_subsets(offsets, masks)
+    found: Flags = (first < 0) | (first > np.arange(len(first)))
+    return found
 
 
 def numbers_of(starts: Ints, parents: Ints, n: int) -> Numbers:

@@ -211,9 +211,8 @@ def methods(
 
 def _about_missing(scope: Scope) -> str:
     """Say how missing values were treated when the structure was learned."""
-    account = account_of(scope)
-    if account is not None and account.completion is not None:
-        steps, starts = len(account.completion.steps), account.completion.starts
+    if scope.origin.completion is not None:
+        steps, starts = len(scope.origin.completion.steps), scope.origin.completion.starts
         return (
             "Missing values were treated by structural expectation maximisation "
             f"({counted(steps, 'step')}, {counted(starts, 'start')}): the data are completed by "
@@ -254,8 +253,8 @@ def data_facts(
 ) -> tuple[Fact, ...]:
     """How the data were read: from the table's recipe, or that of the lists."""
     recipe = table.recipe if table is not None else None
-    if recipe is None and (account := account_of(scope)) is not None:
-        recipe = account.recipe
+    if recipe is None and scope is not None:
+        recipe = scope.origin.recipe
     facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
     if table is not None:
         facts.append(Fact("Rows", f"{table.n_rows:,}"))

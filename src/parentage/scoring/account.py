@@ -23,7 +23,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 from parentage.data.recipe import Recipe  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, ListsError
@@ -209,6 +209,22 @@ class Account:
         """How far below the optimum a network may be and still be made of these lists."""
         return self.width or 0.0
 
+    @property
+    def equivalent(self) -> bool:
+        """Whether the scores value Markov equivalent networks alike."""
+        return by_name(self.score).equivalent and self.prior.symmetric
+
+    def about_directions(self) -> str:
+        """Say that reversing an arc changes the score, where the score or the prior makes it so."""
+        if not by_name(self.score).equivalent:
+            return not_equivalent(self.score)
+        if self.prior.symmetric:
+            return ""
+        return (
+            "The prior values the two directions of some arcs differently: reversing them changes "
+            "the score."
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
         content = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
@@ -254,28 +270,30 @@ class Account:
 class Unknown:
     """Lists of another program: what they leave out, and why, is not known.
 
-    ``notes`` are the facts their file states about itself, as text.
+    ``notes`` are the facts their file states about itself, as text. The lists are what the user
+    allows: nothing beyond them is asked for, and natural logarithms are assumed.
     """
 
     notes: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def complete(self) -> bool:
-        """The user's lists are what the user allows: nothing beyond them is asked for."""
-        return True
-
-    @property
-    def unit(self) -> float:
-        """Natural logarithms are assumed."""
-        return 1.0
-
-    @property
-    def reach(self) -> float:
-        """No distance below the optimum is known to be covered."""
-        return 0.0
+    score: ClassVar[None] = None
+    log_base: ClassVar[None] = None
+    unit: ClassVar[float] = 1.0
+    equivalent: ClassVar[None] = None
+    prior: ClassVar[Prior] = Prior()
+    complete: ClassVar[bool] = True
+    complete_to: ClassVar[None] = None
+    explored: ClassVar[int] = 0
+    reach: ClassVar[float] = 0.0
+    recipe: ClassVar[None] = None
+    completion: ClassVar[None] = None
 
     def settings(self) -> None:
         """Return None: the terms on which the lists were made are not known."""
+
+    def about_directions(self) -> str:
+        """Return nothing: the score is not known."""
+        return ""
 
 
 Origin = Account | Unknown
@@ -298,18 +316,6 @@ def origin_from_dict(content: Mapping[str, Any]) -> Origin:
     if not isinstance(notes, Mapping):
         raise ListsError("the notes of the lists are damaged")
     return Unknown({str(key): str(value) for key, value in notes.items()})
-
-
-def about_directions(account: Account) -> str:
-    """Say that reversing an arc changes the score, where the score or the prior makes it so."""
-    if not by_name(account.score).equivalent:
-        return not_equivalent(account.score)
-    if account.prior.symmetric:
-        return ""
-    return (
-        "The prior values the two directions of some arcs differently: reversing them changes "
-        "the score."
-    )
 
 
 @dataclass(frozen=True)
@@ -345,29 +351,27 @@ class Scope:
     @property
     def score(self) -> str | None:
         """The score the network was chosen by; None if it is not known."""
-        return self.origin.score if isinstance(self.origin, Account) else None
+        return self.origin.score
 
     @property
     def equivalent(self) -> bool | None:
         """Whether the score values Markov equivalent networks alike; None if it is not known."""
-        if not isinstance(self.origin, Account):
-            return None
-        return by_name(self.origin.score).equivalent and self.origin.prior.symmetric
+        return self.origin.equivalent
 
     @property
     def log_base(self) -> float | None:
         """Base of the score's logarithms; None for natural ones."""
-        return self.origin.log_base if isinstance(self.origin, Account) else None
+        return self.origin.log_base
 
     @property
     def complete_to(self) -> int | None:
         """Number of parents up to which sets were searched; None if nothing was cut short."""
-        return self.origin.complete_to if isinstance(self.origin, Account) else None
+        return self.origin.complete_to
 
     @property
     def explored(self) -> int:
         """Families with more parents than that which were scored all the same."""
-        return self.origin.explored if isinstance(self.origin, Account) else 0
+        return self.origin.explored
 
     def words(self) -> str:
         """Say among which networks the solution is the best; nothing for all there are."""
@@ -390,12 +394,11 @@ class Scope:
 
         If not, the scores, and with them the proof, are about data completed by the network before.
         """
-        completion = self.origin.completion if isinstance(self.origin, Account) else None
-        return completion is None or completion.settled
+        return self.origin.completion is None or self.origin.completion.settled
 
     def _completed_by(self) -> str:
         """Say on which data, where missing cells were completed."""
-        if not isinstance(self.origin, Account) or self.origin.completion is None:
+        if self.origin.completion is None:
             return ""
         if self.settled:
             return " on the data as this network completes them (expectation maximisation)"
@@ -403,13 +406,11 @@ class Scope:
 
     def about_directions(self) -> str:
         """Say that directions of arcs are part of the choice, where the score makes them so."""
-        if not isinstance(self.origin, Account) or self.equivalent:
-            return ""
-        return about_directions(self.origin)
+        return self.origin.about_directions()
 
     def about_scores(self) -> str:
         """Say what else than the data is in the scores: the prior of the arcs."""
-        return self.origin.prior.words() if isinstance(self.origin, Account) else ""
+        return self.origin.prior.words()
 
     def about_lists(self, score: float) -> str:
         """Say how good a score is among the listed sets, where these are not all there are."""

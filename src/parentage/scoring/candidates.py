@@ -21,7 +21,7 @@ from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, 
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.constraints import Constraints, Prior
-from parentage.scoring.lists import CandidateLists
+from parentage.scoring.lists import CandidateLists, masks_of
 from parentage.scoring.rules import ORDER
 from parentage.scoring.scores import parse_score
 from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_levels
@@ -376,12 +376,7 @@ def _assemble(searched: Searched) -> CandidateLists:
             own = grid.to_float(part.scores) + _log_prior(prepared, owners, members)
             sizes = np.full(count, members.shape[1], np.int64)
             pieces.append((owners, sizes, members.ravel(), own))
-    children, sizes, parents, scores = (
-        np.concatenate([piece[0] for piece in pieces]),
-        np.concatenate([piece[1] for piece in pieces]),
-        np.concatenate([piece[2] for piece in pieces]),
-        np.concatenate([piece[3] for piece in pieces]),
-    )
+    children, sizes, parents, scores = map(np.concatenate, zip(*pieces, strict=True))
     if prepared.prior or any(outcome.explored for outcome in outcomes):
         best = best_subsets(table.n_variables, children, sizes, parents, scores)
         keep = _beats_subsets(searched, scores, best)
@@ -424,23 +419,17 @@ def best_subsets(n: int, children: Ints, sizes: Ints, parents: Ints, scores: Flo
     >>> best_subsets(3, np.zeros(3, np.int64), sizes, parents, np.array([-5.0, -4.0, -6.0]))
     array([-inf,  -5.,  -4.])
     """
-    from parentage.kernels.subsets import best_proper_subsets
+    from parentage.kernels.subsets import first_subsets
 
-    starts = np.cumsum(sizes) - sizes
+    starts = np.concatenate([[0], np.cumsum(sizes)])
     order = np.lexsort((sizes, -scores, children))
     offsets = np.concatenate([[0], np.cumsum(np.bincount(children, minlength=n))])
     best = np.empty(len(scores))
     for first, last in _blocks(offsets):
         own = order[offsets[first] : offsets[last]]
-        row = np.repeat(np.arange(len(own)), sizes[own])
-        ends = np.cumsum(sizes[own])
-        within = np.arange(len(row)) - np.repeat(ends - sizes[own], sizes[own])
-        member = parents[np.repeat(starts[own], sizes[own]) + within]
-        masks = np.zeros((len(own), -(-n // 64)), np.uint64)
-        bits = np.uint64(1) << (member & 63).astype(np.uint64)
-        np.bitwise_or.at(masks, (row, member >> 6), bits)
         cuts = offsets[first : last + 1] - offsets[first]
-        best[own] = best_proper_subsets(cuts, masks, scores[own])
+        found = first_subsets(cuts, masks_of(n, own, starts, parents))
+        best[own] = np.where(found < 0, -np.inf, scores[own[found]])
     return best
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Literal
 
 from parentage.errors import InputError, did_you_mean
+
+Family = Literal["penalised", "sums", "missing"]
 
 
 @dataclass(frozen=True)
@@ -31,10 +34,8 @@ class Kind:
         What follows the colon; None if nothing does.
     default
         The parameter when none is typed; None if it has to be.
-    least
-        The parameter must exceed this, or equal it if ``least_allowed``.
-    least_allowed
-        Whether ``least`` itself is allowed.
+    zero_allowed
+        Whether the parameter, which must not be negative, may be 0.
     """
 
     name: str
@@ -43,14 +44,11 @@ class Kind:
     equivalent: bool = True
     parameter: str | None = None
     default: float | None = None
-    least: float = 0.0
-    least_allowed: bool = False
+    zero_allowed: bool = False
     by_table: bool = False
     """Whether the parameter may be left out because the table then decides it."""
-    definition: str = "penalised.Penalised"
-    """Module of :mod:`parentage.scoring.scores` and class: one family by definition."""
-    measure: str = "penalised.PenalisedMeasure"
-    """Module of :mod:`parentage.scoring.measures` and class: what the search needs of it."""
+    family: Family = "penalised"
+    """Whether it is a penalised likelihood, sums, or an average over the rows with a family."""
 
     @property
     def typed(self) -> str:
@@ -68,8 +66,6 @@ class Kind:
         return f"{self.name}:{repr(parameter).removesuffix('.0')}"
 
 
-SUMS = "sums.SumMeasure"
-
 KINDS: tuple[Kind, ...] = (
     Kind("bic", "BIC", "the usual choice: few arcs"),
     Kind("aic", "AIC", "to predict; more arcs"),
@@ -80,49 +76,14 @@ KINDS: tuple[Kind, ...] = (
         "hundreds of variables; GAMMA 0.5",
         parameter="GAMMA",
         default=0.5,
-        least_allowed=True,
+        zero_allowed=True,
     ),
     Kind("penalty", "penalty", "W nats a parameter", parameter="W"),
-    Kind(
-        "qnml",
-        "qNML",
-        "to predict; few rows and variables",
-        definition="sums.QNML",
-        measure=SUMS,
-    ),
-    Kind(
-        "bdeu",
-        "BDeu",
-        "Bayesian; ESS 1",
-        parameter="ESS",
-        default=1.0,
-        definition="sums.Dirichlet",
-        measure=SUMS,
-    ),
-    Kind(
-        "k2",
-        "K2",
-        "Bayesian, uniform priors",
-        equivalent=False,
-        definition="sums.Dirichlet",
-        measure=SUMS,
-    ),
-    Kind(
-        "jeffreys",
-        "Jeffreys",
-        "Bayesian, Jeffreys' priors",
-        equivalent=False,
-        definition="sums.Dirichlet",
-        measure=SUMS,
-    ),
-    Kind(
-        "fnml",
-        "fNML",
-        "qNML's forerunner",
-        equivalent=False,
-        definition="sums.FNML",
-        measure=SUMS,
-    ),
+    Kind("qnml", "qNML", "to predict; few rows and variables", family="sums"),
+    Kind("bdeu", "BDeu", "Bayesian; ESS 1", parameter="ESS", default=1.0, family="sums"),
+    Kind("k2", "K2", "Bayesian, uniform priors", equivalent=False, family="sums"),
+    Kind("jeffreys", "Jeffreys", "Bayesian, Jeffreys' priors", equivalent=False, family="sums"),
+    Kind("fnml", "fNML", "qNML's forerunner", equivalent=False, family="sums"),
     Kind(
         "pnal",
         "PNAL",
@@ -130,14 +91,13 @@ KINDS: tuple[Kind, ...] = (
         equivalent=False,
         parameter="LAMBDA",
         by_table=True,
-        definition="node_average.NodeAverage",
-        measure="missing.MissingMeasure",
+        family="missing",
     ),
 )
 """All kinds of scores, in the order in which they are shown."""
 
 _BY_NAME = {kind.name: kind for kind in KINDS}
-PENALISED = frozenset(kind.name for kind in KINDS if kind.definition == Kind.definition)
+PENALISED = frozenset(kind.name for kind in KINDS if kind.family == "penalised")
 """The kinds that are a likelihood minus a weight times the number of free parameters."""
 
 
@@ -193,11 +153,11 @@ def _parameter(kind: Kind, text: str, number: str) -> float:
         raise InputError(
             f"the score {text!r} needs a number: {kind.typed}, for example {example}"
         ) from None
-    enough = value >= kind.least if kind.least_allowed else value > kind.least
+    enough = value >= 0 if kind.zero_allowed else value > 0
     if not (math.isfinite(value) and enough):
-        bound = "at least" if kind.least_allowed else "above"
+        bound = "at least" if kind.zero_allowed else "above"
         raise InputError(
-            f"the score {text!r}: {kind.parameter} must be a number {bound} {kind.least:g}, "
+            f"the score {text!r}: {kind.parameter} must be a number {bound} 0, "
             f"for example {example}"
         )
     return value

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    Floats = npt.NDArray[np.float64]
+    from parentage.arrays import Floats
 
 _Record = TypeVar("_Record")
 

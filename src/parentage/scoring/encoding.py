@@ -192,7 +192,7 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
 
     With a ``sieve``, those of a sample of one row in 2^sieve.
     """
-    from parentage.kernels.labels import enter_again, merge_block
+    from parentage.kernels.labels import enter_rows, merge_block
 
     layout = layout_of(table.cardinalities)
     keys: npt.NDArray[np.uint64] = np.empty((0, layout.n_words), np.uint64)
@@ -203,7 +203,7 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
         if len(keys) < room:
             keys, repeats = _longer(keys, 2 * room), _longer(repeats, 2 * room)
             slots = np.full(1 << int(4 * room).bit_length(), -1, np.int32)
-            enter_again(keys, np.int64(found), slots)
+            enter_rows(keys, 0, found, slots)
         found = int(
             merge_block(
                 codes,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from parentage.arrays import Ints
     from parentage.optimise.near import NearOptimal
     from parentage.scoring.account import Origin
     from parentage.scoring.constraints import Constraints
@@ -298,6 +299,24 @@ class CandidateLists:
             )
         head = "<tr><th>child</th><th>sets</th><th>best parents</th><th>score</th></tr>"
         return f"<p>{escape(repr(self))}</p><table>{head}{''.join(rows)}</table>"
+
+
+def masks_of(
+    n: int, sets: Ints, starts: Ints, parents: npt.NDArray[np.integer[Any]]
+) -> npt.NDArray[np.uint64]:
+    """Return some of the sets of ``n`` variables that CSR arrays hold, as bits: ``[set, word]``.
+
+    >>> masks_of(70, np.array([1, 0]), np.array([0, 2, 3]), np.array([0, 69, 1])).tolist()
+    [[2, 0], [1, 32]]
+    """
+    sizes = starts[sets + 1] - starts[sets]
+    row = np.repeat(np.arange(len(sets)), sizes)
+    at = np.arange(len(row)) + np.repeat(starts[sets] - np.cumsum(sizes) + sizes, sizes)
+    member = parents[at].astype(np.int64)
+    masks = np.zeros((len(sets), -(-n // 64)), np.uint64)
+    bits = np.uint64(1) << (member & 63).astype(np.uint64)
+    np.bitwise_or.at(masks, (row, member >> 6), bits)
+    return masks
 
 
 def _position(index: Mapping[str, int], name: str, child: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,22 +84,14 @@ class Overview:
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
         return {
-            "rows": self.rows,
+            **{name.name: getattr(self, name.name) for name in fields(self)},
             "variables": [variable.to_dict() for variable in self.variables],
             "constant": list(self.constant),
-            "corollary1": self.corollary1,
-            "corollary1p": self.corollary1p,
             "forecast": self.forecast.to_dict(),
-            "score": self.score,
-            "ends_by_itself": self.ends_by_itself,
             "up_to": [
                 {name: getattr(row, name) for name in ("parents", "sets", "seconds", "memory")}
                 for row in self.up_to
             ],
-            "complete_to": self.complete_to,
-            "not_grown": self.not_grown,
-            "network_first": self.network_first,
-            "limited_by": self.limited_by,
         }
 
 
@@ -123,26 +115,19 @@ def overview(
     rows = known.up_to(fixed_memory(plan.encoded, 1), plan.measure.more_bytes_per_set)
     bic = prepared.score.name == "bic"
     caps = _caps(table, plan)
-    variables = tuple(
-        VariableInfo(
-            label,
-            states,
-            caps[label][0],
-            caps[label][1] if bic else None,
-            caps[label][2],
-            table.cuts.get(label),
-            int(missing),
+    variables = []
+    for name, states, missing in zip(table.names, table.states, table.missing_cells, strict=True):
+        entropy, thm3, thm3pp = caps[name]
+        cuts = table.cuts.get(name)
+        variables.append(
+            VariableInfo(name, states, entropy, thm3 if bic else None, thm3pp, cuts, int(missing))
         )
-        for label, states, missing in zip(
-            table.names, table.states, table.missing_cells, strict=True
-        )
-    )
     complete_to, limited_by = _complete_to(
         rows, _room(), None if ends_by_rules(plan) else TUNING.most_sets
     )
     return Overview(
         table.n_rows,
-        variables,
+        tuple(variables),
         table.constant,
         r.corollary1(table.n_rows) if bic else None,
         r.corollary1_prime(table.n_rows) if bic else None,

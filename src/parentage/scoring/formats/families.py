@@ -32,10 +32,10 @@ from parentage.scoring.lists import CandidateLists
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from parentage.arrays import Ints
     from parentage.scoring.account import Origin
 
 
-Ints = npt.NDArray[np.int64]
 Kind = Literal["unknown", "own", "twice", "repeated"]
 Contradiction = tuple[int, Kind, int]
 """A set, what is wrong with it, and the set that it repeats (−1: none)."""

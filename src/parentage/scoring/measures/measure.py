@@ -15,6 +15,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -27,7 +28,7 @@ from parentage.work.array_files import let_pages_go
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from parentage.arrays import Ints
+    from parentage.arrays import Ints, Numbers, Words
     from parentage.data.table import Table
     from parentage.kernels.levels import Facts, Level
     from parentage.scoring.encoding import Encoded, Encoding
@@ -37,8 +38,7 @@ if TYPE_CHECKING:
     from parentage.work.array_files import Array
 
     Columns = tuple[Array, ...]
-    Members = npt.NDArray[np.uint16]
-    Words = npt.NDArray[np.uint64]
+    Members = Numbers
 
 
 class Measure(ABC):
@@ -59,6 +59,10 @@ class Measure(ABC):
 
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is made again faster than it is sent."""
+        return {"plan": self.plan}
 
     # From a table to the plan of a search
 
@@ -304,6 +308,20 @@ def behind_one_state(encoded: Encoded) -> Encoded:
         offset=offset,
         row_bits=with_a_bit_in_front(encoded.row_bits, int(offset[-1])),
     )
+
+
+class CountedMeasure(Measure):
+    """A measure of a table without missing values: sweeps are counted as the sets of a level."""
+
+    @property
+    def encoded(self) -> Encoded:
+        """The table, ready for counting."""
+        return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
+
+    @cached_property
+    def swept(self) -> Encoded:
+        """The table behind a column of one state."""
+        return behind_one_state(self.encoded)
 
 
 def sums_with_each(

@@ -102,14 +102,16 @@ class MissingMeasure(Measure):
 
     def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: h over the most rows that a live family has."""
-        from parentage.kernels.missing import rows_of_live
+        from parentage.kernels.levels import most_of_live
 
         del below
-        e, grid, rows = self.encoded, self.encoded.grid, level.columns[0]
+        e, grid = self.encoded, self.encoded.grid
+        members, best, rows = level.members, level.best, level.columns[0]
         least = self.least_products(level, complete_to)
         most_rows = np.ones(e.n_variables, np.int64)
-        for some in blocks(len(level.members), level.members, rows, level.best):
-            rows_of_live(level.members[some], rows[some], level.best[some], most_rows)
+        for some in blocks(len(members), members, rows, best):
+            of_family = np.repeat(rows[some], members.shape[1]).reshape(-1, members.shape[1])
+            most_of_live(members[some], best[some], of_family, most_rows)
         unexplained = grid.to_float(self.plan.h) * (e.n_rows / most_rows)
         price = e.w * (e.arity.astype(np.float64) - 1) * least
         bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price
@@ -125,12 +127,9 @@ class MissingMeasure(Measure):
 
     def _likelihoods(self, rows: Ints, left: Ints) -> Ints:
         """Return N·LL / n; of no row, which a context may leave, what one row would have."""
-        from parentage.kernels.missing import scale_all
+        from parentage.kernels.missing import scaled
 
-        found = np.empty(len(rows), np.int64)
-        scale_all(
-            np.ascontiguousarray(left), np.int64(self.encoded.n_rows), np.maximum(rows, 1), found
-        )
+        found: Ints = scaled.py_func(left, self.encoded.n_rows, np.maximum(rows, 1))
         return -found
 
     # Expansion: sweep 0 is nothing, sweep 1 + x the likelihood of child x

@@ -7,16 +7,14 @@ looked at, and joining and judging are one kernel.
 from __future__ import annotations
 
 import math
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.measures.measure import (
-    Measure,
+    CountedMeasure,
     arrays_of,
-    behind_one_state,
     level_of,
     sum_alone,
     sums_with_each,
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from parentage.scoring.search.levels import LevelStep
 
 
-class PenalisedMeasure(Measure):
+class PenalisedMeasure(CountedMeasure):
     """The likelihood of a family minus a weight for each of its free parameters."""
 
     payable = True
@@ -56,11 +54,6 @@ class PenalisedMeasure(Measure):
             width,
         )
         return caps_by_rule(rules, numbers)
-
-    @property
-    def encoded(self) -> Encoded:
-        """The table, ready for counting."""
-        return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
 
     @property
     def entropies(self) -> Ints:
@@ -135,10 +128,6 @@ class PenalisedMeasure(Measure):
         """Return an upper bound on the live sets of each size."""
         return live_sets_at_most(self.encoded, deepest, self.plan.width or 0.0)
 
-    @cached_property
-    def _swept(self) -> Encoded:
-        return behind_one_state(self.encoded)
-
     def family_terms(self, children: Ints) -> tuple[Ints, Ints, Ints, Ints]:
         """Return the one sweep there is, of G."""
         none = np.zeros(len(children), np.int64)
@@ -147,16 +136,12 @@ class PenalisedMeasure(Measure):
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return G of every set with every variable."""
         del kind
-        return sums_with_each(self._swept, sets, self.encoded.grid.f[None, :])
+        return sums_with_each(self.swept, sets, self.encoded.grid.f[None, :])
 
     def count_alone(self, kind: int, one: Members) -> int:
         """Return G of one set."""
         del kind
-        return sum_alone(self._swept, one, self.encoded.grid.f)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out what is made again faster than it is sent."""
-        return {"plan": self.plan}
+        return sum_alone(self.swept, one, self.encoded.grid.f)
 
     def numbers(
         self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float

@@ -19,9 +19,8 @@ import numpy.typing as npt
 
 from parentage.data.table import class_sizes
 from parentage.scoring.measures.measure import (
-    Measure,
+    CountedMeasure,
     arrays_of,
-    behind_one_state,
     blocks,
     level_of,
     never,
@@ -41,32 +40,16 @@ if TYPE_CHECKING:
     from parentage.data.table import Repeats, Table
     from parentage.kernels.levels import Level
     from parentage.kernels.sums import SumTerms
-    from parentage.scoring.encoding import Encoded
     from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.scores import BySums
-    from parentage.scoring.search.plan import SearchPlan
 
 
-class SumMeasure(Measure):
+class SumMeasure(CountedMeasure):
     """A sum over the joint states of a family, less one over those of its parents."""
 
     endless = True
     forecast_ends = False
     priced = False
-
-    def __init__(self, plan: SearchPlan) -> None:
-        super().__init__(plan)
-        self._value_functions: dict[int, Ints] = {}
-        self._swept_functions: dict[int, Ints] = {}
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out functions, which are made again faster than they are sent."""
-        return {"plan": self.plan, "_value_functions": {}, "_swept_functions": {}}
-
-    @property
-    def encoded(self) -> Encoded:
-        """The table, ready for counting."""
-        return self.plan.encoded  # type: ignore[return-value]  # it was encoded here
 
     @property
     def score(self) -> BySums:
@@ -128,25 +111,28 @@ class SumMeasure(Measure):
         rounded: Ints = np.rint(scaled).astype(np.int64)
         return rounded
 
+    @cached_property
+    def _functions(self) -> dict[int, Ints]:
+        """What :meth:`value_function` remembers."""
+        return {}
+
     def value_function(self, q: int) -> Ints:
-        """Return f for sets of ``q`` joint states, up to the largest count of a variable."""
-        return self.fixed(self.score.value(self.longest, q))
+        """Return f for sets of ``q`` joint states, up to the largest count of a variable.
+
+        Some are remembered: the q repeat, within a size, from one to the next, and from sweep to
+        sweep.
+        """
+        found = self._functions.get(q)
+        if found is None:
+            found = self.fixed(self.score.value(self.longest, q))
+            if (len(self._functions) + 1) * found.nbytes > TUNING.most_functions:
+                self._functions = {}  # not emptied: another thread may be reading
+            self._functions[q] = found
+        return found
 
     def value_of_any(self, q: int) -> Ints:
         """Return f for sets of ``q`` joint states, up to N."""
         return self.fixed(self.score.value(self.n_rows, q))
-
-    def value_functions(self, products: list[int]) -> list[Ints]:
-        """Return f for sets of each number of joint states, up to the longest count.
-
-        Those of the last call are remembered: products repeat, within a size and from one to the
-        next.
-        """
-        known = self._value_functions
-        self._value_functions = {
-            q: known[q] if q in known else self.value_function(q) for q in dict.fromkeys(products)
-        }
-        return [self._value_functions[q] for q in products]
 
     @cached_property
     def minus_functions(self) -> Ints:
@@ -204,7 +190,7 @@ class SumMeasure(Measure):
         """Return the single variables, and the empty set."""
         n, counts = self.encoded.n_variables, self.single_counts
         row: npt.NDArray[np.int32] = self.multisets.times(0)[self.kind, 0]
-        functions = self.value_functions(self.multisets.products(1))
+        functions = [self.value_function(q) for q in self.multisets.products(1)]
         values = [int(functions[r][of].sum()) for r, of in zip(row, counts, strict=True)]
         value = np.array(values, np.int64) + self.rho(1)[row]
         minus = self._minus_of(value, counts)
@@ -291,24 +277,25 @@ class SumMeasure(Measure):
     def functions(self, size: int) -> Ints:
         """Return ``f[row, count]`` for counting sets of this size."""
         if self.score.one_function:
-            return self.value_functions([1])[0][None, :]
+            return self.value_function(1)[None, :]
         products = self.multisets.products(size)
         if len(products) * self.longest * 8 > TUNING.most_table:
             raise StoppedError("memory")
-        return np.stack(self.value_functions(products))
+        return np.stack([self.value_function(q) for q in products])
 
     def counts_cells(self, level: Level, size: int, check: Callable[[], None] = never) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
         from parentage.kernels.judging import CELLS, DEAD
-        from parentage.kernels.sums import best_of_live
+        from parentage.kernels.levels import most_of_live
 
         if not self.plan.rules.mask >> CELLS & 1:
             return False
         top = np.full(len(self.kind), -DEAD, np.int64)
         cells = min(self.n_rows, max(self.multisets.products(size)))
         enough = self.slack - self.plan.h - self.log_arity * cells
-        for some in blocks(len(level.members), level.members, level.best, check=check):
-            best_of_live(level.members[some], level.best[some], top)
+        members, best = level.members, level.best
+        for some in blocks(len(members), members, best, check=check):
+            most_of_live(members[some], best[some], best[some], top)
             if (top >= enough).any():
                 return True
         return False
@@ -403,10 +390,6 @@ class SumMeasure(Measure):
 
     # Expansion: sweep 0 is the value, sweep 1 + kind what parents of such a child subtract
 
-    @cached_property
-    def _swept(self) -> Encoded:
-        return behind_one_state(self.encoded)
-
     @property
     def kinds_of_sweeps(self) -> int:
         """The value, and what is subtracted where that is another sum."""
@@ -425,7 +408,7 @@ class SumMeasure(Measure):
     def sweep(self, kind: int, sets: Members) -> Ints:
         """Return values, or what parents subtract, of every set with every variable."""
         if kind:
-            return sums_with_each(self._swept, sets, self.minus_functions[kind - 1][None, :])
+            return sums_with_each(self.swept, sets, self.minus_functions[kind - 1][None, :])
         per_set = 1 if self.score.one_function else 1 + len(self.arities)
         at_once = max(1, TUNING.most_functions // (8 * self.longest * per_set))
         parts = [
@@ -437,20 +420,20 @@ class SumMeasure(Measure):
     def count_alone(self, kind: int, one: Members) -> int:
         """Count one set, with the function of its joint states."""
         if kind:
-            return sum_alone(self._swept, one, self.minus_functions[kind - 1])
+            return sum_alone(self.swept, one, self.minus_functions[kind - 1])
         q = self.encoded.context_states * math.prod(self.encoded.arity[one[0]].tolist())
-        f = self._swept_function(1 if self.score.one_function else q)
-        return sum_alone(self._swept, one, f) + int(self.rho_of([q])[0])
+        f = self.value_function(1 if self.score.one_function else q)
+        return sum_alone(self.swept, one, f) + int(self.rho_of([q])[0])
 
     def _sweep_values(self, sets: Members) -> Ints:
         products, row = self._products(sets)
-        f = self._swept_function
+        f = self.value_function
         if not sets.shape[1]:  # the sweep begins with the column of one state, which has all rows
             f = self.value_of_any
         if self.score.one_function:
-            found = sums_with_each(self._swept, sets, f(1)[None, :])
+            found = sums_with_each(self.swept, sets, f(1)[None, :])
         else:
-            found = sums_with_each(self._swept, sets, np.stack([f(q) for q in products]), row)
+            found = sums_with_each(self.swept, sets, np.stack([f(q) for q in products]), row)
         found += self.rho_of(products)[row]
         return found
 
@@ -465,15 +448,6 @@ class SumMeasure(Measure):
             row[i] = np.array(rows, np.int32)[self.kind]
             row[i, members] = at.setdefault(q, len(at))
         return list(at), row
-
-    def _swept_function(self, q: int) -> Ints:
-        found = self._swept_functions.get(q)
-        if found is None:
-            found = self.value_function(q)
-            if (len(self._swept_functions) + 1) * found.nbytes > TUNING.most_functions:
-                self._swept_functions = {}  # not emptied: another thread may be reading
-            self._swept_functions[q] = found
-        return found
 
     # Explanation
 

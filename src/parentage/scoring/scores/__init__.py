@@ -9,7 +9,6 @@ base only changes the unit in which scores are reported, never which parent sets
 from __future__ import annotations
 
 import math
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
@@ -43,6 +42,17 @@ __all__ = [
 ]
 
 
+_DEFINITIONS: dict[str, type[Score]] = {
+    "qnml": QNML,
+    "bdeu": Dirichlet,
+    "k2": Dirichlet,
+    "jeffreys": Dirichlet,
+    "fnml": FNML,
+    "pnal": NodeAverage,
+}
+"""All but the penalised likelihoods."""
+
+
 def parse_score(name: str) -> Score:
     """Return the score of a name as typed; refuse an unknown one.
 
@@ -50,9 +60,7 @@ def parse_score(name: str) -> Score:
     ('bic', 'ebic:0.5', 'bdeu:1')
     """
     kind, parameter = parse_name(name)
-    module, made_by = kind.definition.split(".")
-    made: Score = getattr(import_module(f"{__name__}.{module}"), made_by)(kind, parameter)
-    return made
+    return _DEFINITIONS.get(kind.name, Penalised)(kind, parameter)
 
 
 def unit_of(log_base: float | str | None) -> float:

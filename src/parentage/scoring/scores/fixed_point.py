@@ -21,10 +21,7 @@ from parentage.work.memory import require_memory
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from parentage.data.table import Table
-
-
-Ints = npt.NDArray[np.int64]
+    from parentage.arrays import Ints
 
 FINE = 1e-7
 """A tolerance of so many nats is fine; a wider one is worth a better grid."""
@@ -68,24 +65,30 @@ class FixedPoint:
         most_states: int,
         width: float = 0.0,
         distinct_rows: Callable[[], int] | None = None,
+        unit_bits: int = 0,
     ) -> FixedPoint:
         """Choose the finest grid on which sums stay below 2^61.
 
-        ``distinct_rows`` counts the distinct rows of the table; asked when there are many rows.
+        ``distinct_rows`` counts the distinct rows of the table; asked when there are many rows, or
+        when they have weights, multiples of 2^−unit_bits of a row: then f(c) is 2^−unit_bits c ln c
+        for c of these, and a set has at most as many joint states as there are distinct rows.
 
         With ``cap`` = (N ln N + width)/w + r parameters, a family is worse than the empty set by
         more than the width whatever its likelihood.
         """
-        everything = n_rows * math.log(max(n_rows, 2))
+        everything = n_rows * math.log(max(n_rows << unit_bits, 2))
         cap = math.ceil((everything + width) / w) + most_states
         largest = 2 * everything + width + w * cap
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
         if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
             raise ResourceError(_too_large(n_rows, w, most_states, width, everything))
         logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
-        tolerance = math.ceil(1.5 * n_rows + cap + logarithm)
-        if distinct_rows is None or tolerance <= FINE * 2.0**bits:
-            f = rounded_c_ln_c(n_rows, 2.0**bits)
+        most = 1.5 * n_rows
+        if distinct_rows is not None and unit_bits:
+            most = 3 * distinct_rows()
+        tolerance = math.ceil(most + cap + logarithm)
+        if distinct_rows is None or unit_bits or tolerance <= FINE * 2.0**bits:
+            f = rounded_c_ln_c(n_rows << unit_bits, 2.0 ** (bits - unit_bits))
             return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
         unit = math.floor(w * 2.0**bits)
         scale = unit / w
@@ -93,29 +96,6 @@ class FixedPoint:
         states = min(n_rows // 2, distinct_rows())
         own = 4 * everything * scale * float(np.finfo(np.float64).eps)  # w itself is rounded
         return cls(scale, f, unit, cap, math.ceil(3 * states + 2 + logarithm + own))
-
-    @classmethod
-    def for_weights(
-        cls, table: Table, w: float, most_states: int, width: float = 0.0
-    ) -> FixedPoint:
-        """Choose the grid for rows with weights: f(c) = 2^−b c ln c for c units of 2^−b of a row.
-
-        A set has at most as many joint states as there are distinct rows.
-        """
-        n_rows, unit = table.n_rows, 1 << table.unit_bits
-        everything = n_rows * math.log(max(n_rows * unit, most_states, 2))
-        cap = math.ceil((everything + width) / w) + most_states
-        largest = 2 * everything + width + w * cap
-        bits = min(MOST_BITS, 60 - math.ceil(math.log2(largest)))
-        if bits < FEWEST_BITS or cap > MOST_PARAMETERS:
-            raise ResourceError(
-                f"{n_rows} rows with weights, or a penalty of {w:.3g} nats per parameter, are too "
-                "large for 64-bit arithmetic; use fewer rows"
-            )
-        f = rounded_c_ln_c(n_rows * unit, 2.0 ** (bits - table.unit_bits))
-        logarithm = 8 * everything * 2.0**bits * float(np.finfo(np.longdouble).eps)
-        tolerance = math.ceil(3 * table.stored_rows + cap + logarithm)
-        return cls(2.0**bits, f, round(w * 2.0**bits), cap, tolerance)
 
     @classmethod
     def for_sums(

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 class Penalised(Score):
     """BIC, AIC, HQC, eBIC or a weight of one's own."""
 
-    takes_weights = True
-
     def weight(self, table: Table) -> float:
         """Return w, the penalty of one free parameter in nats.
 
@@ -83,8 +81,10 @@ class Penalised(Score):
         """Return a grid for likelihoods and penalties, of rows with weights if they have them."""
         del most_parents
         w, widest = self.weight(table) * times, int(table.cardinalities[columns].max(initial=2))
-        if table.unit_bits:
-            return FixedPoint.for_weights(table, w, widest, width)
+        if table.unit_bits:  # completed rows are distinct
+            return FixedPoint.fit(
+                table.n_rows, w, widest, width, lambda: table.stored_rows, table.unit_bits
+            )
         return FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
 
     def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -34,9 +34,6 @@ HOLE_WAYS = (
 @dataclass(frozen=True)
 class Score(ABC):
     """A decomposable score: a network's is the sum over its families. Higher is better."""
-
-    takes_weights: ClassVar[bool] = False
-    """Whether it is proved for expected counts (:mod:`parentage.scoring.encoding`)."""
 
     kind: Kind
     parameter: float | None = None

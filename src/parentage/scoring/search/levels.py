@@ -104,7 +104,7 @@ class LevelSearch:
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = price_of_join(plan)
         self.paused = 0.0  # seconds of this level in which others worked
-        self.began = now()
+        self.began = self.joining_since = now()
         self.stopped = False  # whether a level was left before its end
 
     def run(self) -> Outcome:
@@ -197,7 +197,8 @@ class LevelSearch:
             self._pause()
             check()
         if at.slot is None and (self.foresee or self.up_to is not None):
-            at.new = self._last_level()
+            self.joining_since = now()
+            at.new = LevelBuffer(at.new.name, (), self._is_worth, self._bound)
         Kernel.expect(TUNING.plain_per_join * left)
         self._do(step, context)
         if short and stop.is_over():
@@ -326,30 +327,22 @@ class LevelSearch:
         forecast = seconds_for(joins, self.plan.encoded.distinct_rows) / self.context.tasks
         return min(forecast / TUNING.forecast_off_by, rate * joins / TUNING.measured_off_by)
 
-    def _worth(self) -> Callable[[int], bool]:
-        """Return a predicate: whether this many joins fit the time that is left, or a moment.
+    def _is_worth(self, joins: int) -> bool:
+        """Whether this many joins of the next level fit the time that is left, or a moment.
 
-        None can if the lists were asked for up to here only.
+        None do if the lists were asked for up to here only.
         """
-        began, at, asked = now(), self.state, self._is_last_asked_for()
+        if self._is_last_asked_for():
+            return False
+        if self.price * joins <= self.moment:
+            return True
+        rate = (now() - self.joining_since) / max(1, self.state.pairs)
+        in_time = self._at_least(joins, rate) <= self.context.stop.seconds_left
+        return in_time and not self._is_in_vain(joins)
 
-        def worth(joins: int) -> bool:
-            if asked or self.price * joins <= self.moment:
-                return not asked
-            rate = (now() - began) / max(1, at.pairs)
-            in_time = self._at_least(joins, rate) <= self.context.stop.seconds_left
-            return in_time and not self._is_in_vain(joins)
-
-        return worth
-
-    def _last_level(self) -> LevelBuffer:
-        """Return what takes the sets of the next level, which may turn out to be the last."""
-        columns, in_degree = self.level.columns, self.state.in_degree
-
-        def bound(arrays: Sequence[Array]) -> Any:
-            return self.measure.beyond(level_of(arrays), columns, in_degree)
-
-        return LevelBuffer(self.state.new.name, (), bound, self._worth())
+    def _bound(self, arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
+        """Bound what lies beyond sets of the next level, which turned out to be the last."""
+        return self.measure.beyond(level_of(arrays), self.level.columns, self.state.in_degree)
 
 
 def price_of_join(plan: SearchPlan) -> float:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +20,9 @@ import numpy.typing as npt
 from parentage.errors import InfeasibleError, InputError, TableError, Way, counted
 from parentage.scoring.account import check_limit
 from parentage.scoring.constraints import Constraints, Prior, most_added
-from parentage.scoring.measures import measure_for
+from parentage.scoring.measures import MEASURES
 from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
-from parentage.scoring.scores import parse_score, unit_of
+from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import observed_rows
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from parentage.scoring.account import Limit
     from parentage.scoring.encoding import Encoding
     from parentage.scoring.measures.measure import Measure
-    from parentage.scoring.scores import Penalised, Score
+    from parentage.scoring.scores import Score
     from parentage.scoring.settings import Scoring
 
 
@@ -107,7 +107,7 @@ class SearchPlan:
     @cached_property
     def measure(self) -> Measure:
         """What the search needs to know of the score."""
-        return measure_for(self.score)(self)
+        return MEASURES[self.score.kind.family](self)
 
     def n_families(self) -> int:
         """The size of the space: parent sets within all limits, empty ones included."""
@@ -200,7 +200,7 @@ def _encode_plan(prepared: Preparation, child: str | None) -> SearchPlan:
     table, required = prepared.table, prepared.constraints.required_parents
     context = tuple(table.index(p) for p in sorted(required.get(child or "", ())))
     rules = prepared.rules.in_context() if context else prepared.rules
-    measure, width = measure_for(prepared.score), prepared.search_width
+    measure, width = MEASURES[prepared.score.kind.family], prepared.search_width
     most = int(prepared.most.max(initial=0))
     encoded = measure.encode(table, prepared.score, width or 0.0, context, rules.closed, most)
     order, grid = encoded.order, encoded.grid
@@ -361,11 +361,11 @@ def check_weighable(score: Score) -> Penalised:
     InputError
         With the scores that are.
     """
-    if not score.takes_weights:
+    if not isinstance(score, Penalised):
         raise InputError(
             f"needs a penalised likelihood (bic, aic, hqc, ebic, penalty), not {score.name}: "
             "other scores cannot be computed from expected counts",
             Way("missing", "pnal"),
             about=Way("missing", "em"),
         )
-    return cast("Penalised", score)
+    return score

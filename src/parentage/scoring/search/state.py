@@ -86,21 +86,21 @@ class Outcome:
 class LevelBuffer:
     """The chunks of one level; ``name`` begins the names of its files.
 
-    A level with a ``bound`` may turn out to be the last: then its chunks are not stored. All that
-    is needed of a level that is not joined is a bound on the scores beyond it, which is the maximum
-    over its chunks. ``worth`` says whether a number of joins will be made; it is asked whenever
-    there are more, and as soon as it says no, what is stored is let go.
+    A level with ``worth`` may turn out to be the last: that says whether a number of joins will
+    be made, and is asked whenever there are more. As soon as it says no, nothing is stored: all
+    that is needed of a level that is not joined is a ``bound`` on the scores beyond it, the maximum
+    over its chunks.
     """
 
     def __init__(
         self,
         name: str,
         files: Sequence[GrowingArray] = (),
-        bound: Callable[[Sequence[Array]], Bounds] | None = None,
         worth: Callable[[int], bool] | None = None,
+        bound: Callable[[Sequence[Array]], Bounds] | None = None,
     ) -> None:
         self.name = name
-        self._bound, self._worth = bound, worth
+        self._worth, self._bound = worth, bound
         self.beyond: Bounds | None = None
         self.last = worth is not None and not worth(0)
         """Whether nothing is stored."""
@@ -114,16 +114,16 @@ class LevelBuffer:
 
         Large arrays grow in place: the system moves their pages and copies nothing.
         """
-        if self._bound is not None and self._worth is not None:
-            bound = self._bound(fields)
-            self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
+        if self._worth is not None:
             self.passed += len(fields[0])
             siblings = np.unique(fields[1][:, -1], return_counts=True)[1]
             self._joins += int((siblings * (siblings - 1) // 2).sum())
             if not self.last and not self._worth(self._joins):
+                self._pass(self.fields())
                 self.clear()
                 self.last = True
         if self.last:
+            self._pass(fields)
             return
         self._arrays = self._arrays or [np.empty_like(rows[:0]) for rows in fields]
         end = self._filled + len(fields[0])
@@ -133,6 +133,14 @@ class LevelBuffer:
                 array.resize((end + spare, *array.shape[1:]), refcheck=False)
             array[self._filled : end] = rows
         self._filled = end
+
+    def _pass(self, fields: Sequence[Array]) -> None:
+        """Raise the bound by sets that are not stored; of few at a time it is tighter."""
+        if self._bound is None or not fields:
+            return
+        for first in range(0, len(fields[0]), TUNING.most_joins):
+            bound = self._bound([array[first : first + TUNING.most_joins] for array in fields])
+            self.beyond = bound if self.beyond is None else np.maximum(self.beyond, bound)
 
     @property
     def in_memory(self) -> int:
