@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naive_network import best_network, random_lists
-from parentage.growth.solving import solve_region
 from parentage.kernels.orders import CLIMBING, MOVING, SETTLING, new_work
 from parentage.kernels.regions import (
     choose_in_region,
@@ -26,9 +25,7 @@ from parentage.kernels.regions import (
 from parentage.optimise import orders as order_search
 from parentage.optimise.orders import Stream, best_of, climb_order, renew
 from parentage.optimise.problem import OrderSpace, make_problem, numbers_of
-from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
-from parentage.work.context import Context
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -115,21 +112,6 @@ def test_a_region_gets_its_best_sets(seed: int, n: int, w: int) -> None:
     assert (found[outside] == fit[outside]).all()
     assert space.cost[found].sum() == pytest.approx(naive_region(space, fit, region), abs=1e-6)
     assert space.cost[found].sum() == pytest.approx(space.cost[fit].sum() - gain)
-
-
-@given(SEEDS, st.integers(2, 7), st.integers(1, 4), st.sampled_from(["branch-and-cut", "subsets"]))
-def test_the_solver_gives_a_region_its_best_sets(seed: int, n: int, w: int, engine: str) -> None:
-    rng = np.random.default_rng(seed)
-    space = space_of(random_lists(rng, n))
-    order, _ = random_network(space, rng)
-    fit = space.fit(order)
-    if (space.real[fit] < 0).any():
-        return
-    region = np.sort(rng.choice(n, min(w, n), replace=False))
-    found, work = solve_region(space, order, region, Optimising(engine=engine), Context())
-    assert work >= 0.0
-    best = naive_region(space, fit, region.tolist())
-    assert space.cost[space.fit(found)].sum() <= best + 1e-6
 
 
 def test_paths_outside_a_region_matter() -> None:

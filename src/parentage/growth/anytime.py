@@ -8,8 +8,7 @@ sets would pay. So, again and again:
    exchange a parent. Improve the order on the new lists; repeat until nothing is new.
 2. *Search orders* on these lists: four streams, as in :mod:`parentage.optimise.orders`, which keep
    their orders while the lists grow. After every round the best of them gets what the others do
-   better in some region of the network. Where there are many variables, regions of some hundred
-   of them are then solved exactly, while all others keep their sets.
+   better in some region of the network.
 3. *Grow what is near.* If that brought nothing, enlarge the sets that are nearest in reduced cost:
    under the prices of the linear programme, once there are some. Before, those that beat the one
    in use but would close a cycle come first, then those just below it.
@@ -35,7 +34,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from parentage.growth.growth import Growth, worth_sending
-from parentage.growth.solving import EXACT, UNSOLVED, ListSolver, Solved, solve_region
+from parentage.growth.solving import EXACT, UNSOLVED, ListSolver, Solved
 from parentage.growth.tuning import PER_LOOK, PER_SET_LAID, TUNING
 from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
@@ -210,8 +209,6 @@ class Anytime:
         self._solving_work = 0.0  # of all times
         self._solve_after = 0.0  # the work after which lists are solved again
         self._changed_at = 0.0  # the work when the score or the prices last changed
-        self._regions, self._regions_work = 0, 0.0  # solved so far
-        self._seed = seed
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
@@ -242,13 +239,12 @@ class Anytime:
         """Continue where an earlier run was, with the lists it had."""
         at = saved.arrays
         last, gap, *solving = at["solving"].tolist()
-        self._solving_work, self._regions_work, self._solve_after, self._changed_at = solving
+        self._solving_work, self._solve_after, self._changed_at = solving
         for k, stream in enumerate(self._streams):
             stream.take(at["orders"][k], at["work"][k])
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
         self.order, self._closed = at["order"], at["closed"]
-        counts = at["counts"].tolist()
-        self._looked, self._laid, self._idle, self._proven, self._regions = counts
+        self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
         cuts = tuple(saved.values["cuts"])
         self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, last)
         self._fit()
@@ -275,8 +271,7 @@ class Anytime:
         """Return what makes the state of this moment later: all that decides what comes next."""
         streams, grown = self._streams, self.growth.to_state()
         values = {**self._facts, "cuts": list(self.solved.cuts)}
-        counts = (self._looked, self._laid, self._idle, self._proven, self._regions)
-        solving = (self._solving_work, self._regions_work, self._solve_after, self._changed_at)
+        solving = (self._solving_work, self._solve_after, self._changed_at)
         arrays = {
             "orders": np.stack([stream.orders for stream in streams]),
             "work": np.array([stream.work for stream in streams]),
@@ -285,7 +280,7 @@ class Anytime:
             "order": self.order.copy(),
             "closed": self._closed.copy(),
             "rise": self.solved.rise,
-            "counts": np.array(counts),
+            "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
             "solving": np.array([self.solved.work, self.solved.gap, *solving]),
         }
 
@@ -299,8 +294,7 @@ class Anytime:
     def work(self) -> float:
         """Nominal seconds of one core so far."""
         laid = PER_SET_LAID * self._laid
-        solving = self._solving_work + self._regions_work
-        return self.growth.work + self.orders_work + laid + solving
+        return self.growth.work + self.orders_work + laid + self._solving_work
 
     @property
     def orders_work(self) -> float:
@@ -315,7 +309,7 @@ class Anytime:
         while self.work < effort and self._may_go_on() and not self._is_settled():
             grew, gained = self._grow_around(), False
             if not self._is_exact and self._may_search(effort):
-                gained = self._round() or self._solve_regions(effort)
+                gained = self._round()
             if not gained:
                 grew += self._grow_near()
                 gained = self._solve(effort)
@@ -371,44 +365,6 @@ class Anytime:
         closing = found.gap < open_gap
         self._solve_after = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
         return gained
-
-    def _solve_regions(self, effort: float) -> bool:
-        """Solve regions of the network exactly for their share of the work; whether that gained."""
-        solver, growth = self._solver, self.growth
-        if solver is None or growth.n < 2 * TUNING.region:
-            return False
-        before = self.cost
-        while (
-            self._regions_work <= TUNING.region_share * self.work
-            and self._is(self.work < effort)
-            and self._may_go_on()
-        ):
-            order, work = solve_region(
-                self.space, self.order, self._draw_region(), solver.settings, solver.context,
-                TUNING.region_effort,
-            )  # fmt: skip
-            self._is(not self.stop.is_over())
-            self._regions_work += work
-            self._take(order)
-        if self.cost == before:
-            return False
-        self._streams[0].move(self.order, self.space)
-        return True
-
-    def _draw_region(self) -> Ints:
-        """Draw neighbouring variables, rising; the next call draws others."""
-        from parentage.kernels.regions import draw_region, links_of
-
-        n, space = self.growth.n, self.space
-        drawn = np.random.SeedSequence([self._seed, n, self._regions, TUNING.region])
-        self._regions += 1
-        state = drawn.generate_state(1, np.uint64)
-        region, place = np.empty(TUNING.region, np.int64), np.full(n, -1)
-        region[0] = state[0] % np.uint64(n)
-        fit = space.fit(self.order)
-        first, links = links_of(fit, space.sets, True)
-        count = draw_region(region, place, fit, first, links, space.offsets, space.sets, state)
-        return np.sort(region[:count])
 
     def _is(self, going_on: bool) -> bool:
         """Remember when a round is cut short; otherwise it depends on what was found alone."""
@@ -468,7 +424,7 @@ class Anytime:
         """
         if self._is_exact:
             return self.work < work and self.growth.n_sets < sets
-        without = self.work - self._solving_work - self._regions_work
+        without = self.work - self._solving_work
         return self.orders_work > TUNING.order_share * without
 
     def _enlarge(self, families: list[Family]) -> int:

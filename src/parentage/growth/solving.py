@@ -1,4 +1,4 @@
-"""Expanded lists solved exactly, as far as a budget of work goes, and regions of their network.
+"""Expanded lists solved exactly, as far as a budget of work goes.
 
 A part of :mod:`parentage.growth.anytime`, which alternates between expanding the lists and solving
 them. Lists are solved by the engines of :mod:`parentage.optimise`, from the best network so far and
@@ -19,20 +19,19 @@ import numpy as np
 from parentage.growth.tuning import PER_SET_SOLVED, PER_STEP
 from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
-from parentage.optimise.problem import limited, offsets_of, pack
-from parentage.optimise.run import Run, Start, from_state
-from parentage.scoring.lists import CandidateLists
+from parentage.optimise.problem import limited
+from parentage.optimise.run import Run, from_state
 from parentage.work.checkpoint import SavedState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from parentage.arrays import Flags, Floats, Ints, Words
+    from parentage.arrays import Floats, Ints, Words
     from parentage.growth.growth import Growth
-    from parentage.optimise.problem import OrderSpace
     from parentage.optimise.run import Part
     from parentage.optimise.settings import Optimising
     from parentage.scoring.candidates import Searched
+    from parentage.scoring.lists import CandidateLists
     from parentage.work.context import Context
     from parentage.work.progress import Progress
 
@@ -69,8 +68,8 @@ class ListSolver:
         self, searched: Searched, growth: Growth, optimising: Optimising, context: Context
     ) -> None:
         self._searched, self._growth = searched, growth
-        self.settings = replace(optimising, gap_limit=0.0)
-        self.context = replace(context, report=self._report, checkpoint=None)
+        self._settings = replace(optimising, gap_limit=0.0)
+        self._context = replace(context, report=self._report, checkpoint=None)
         self._outside = context.report
         encoded = searched.plans[0].encoded
         self._order = np.asarray(encoded.order, np.int64)
@@ -99,8 +98,8 @@ class ListSolver:
         run = Run(
             lists,
             limited(lists, prepared.limit, prepared.constraints),
-            self.settings,
-            self.context,
+            self._settings,
+            self._context,
             replace(start, cuts=start.cuts or ()),
         )
         run.limit_work(most / PER_STEP, at_once / PER_STEP, gap / prepared.unit)
@@ -137,70 +136,6 @@ class ListSolver:
         """Tell the caller of the score alone: the bound is that of the lists, not of everything."""
         if self._outside is not None:
             self._outside(replace(progress, bound=None))
-
-
-def solve_region(
-    space: OrderSpace,
-    order: Ints,
-    region: Ints,
-    optimising: Optimising,
-    context: Context,
-    most: float = math.inf,
-) -> tuple[Ints, float]:
-    """Choose the sets of some variables again, exactly; all others keep theirs.
-
-    A member with the set Π stands behind the members from which a path leads to a parent in Π
-    through variables outside, so members choose like the variables of a network of their own
-    (:mod:`parentage.kernels.regions`, for regions of ten). Returns an order of the result and the
-    work, which is at most about ``most``.
-    """
-    from parentage.kernels.regions import order_of
-
-    fit = space.fit(order)
-    rows, child, behind = choices_in(space, order, fit, region)
-    owner, parents = np.nonzero(behind)
-    lists = CandidateLists(
-        tuple(map(str, region.tolist())),
-        offsets_of(np.bincount(child, minlength=len(region))),
-        offsets_of(np.bincount(owner, minlength=len(rows))),
-        parents.astype(np.int32),
-        -space.cost[rows],
-    )
-    place = np.argsort(order)
-    start = Start(orders=[np.argsort(place[region]).tolist()], cuts=())
-    run = Run(lists, None, optimising, replace(context, report=None, checkpoint=None), start)
-    run.limit_work(most / PER_STEP)
-    solve(run)
-    fit[region] = rows[run.chosen()]
-    found = np.empty_like(order)
-    if not order_of(fit, space.sets, found):
-        raise AssertionError("the sets chosen in a region close a cycle outside it")
-    return found, PER_STEP * run.worked + PER_SET_SOLVED * len(rows)
-
-
-def choices_in(space: OrderSpace, order: Ints, fit: Ints, region: Ints) -> tuple[Ints, Ints, Flags]:
-    """Return the sets that members of a region can choose, the cheapest of those that are alike.
-
-    That is their rows in ``space``, the members they belong to, and ``[set, member]``: the members
-    that stand before.
-    """
-    n, w = len(order), len(region)
-    place = np.full(n, -1)
-    place[region] = np.arange(w)
-    above = np.zeros((n + 1, w), np.bool_)  # the last row is for padding
-    for v in order.tolist():
-        if place[v] >= 0:
-            above[v, place[v]] = True
-        else:
-            above[v] = above[space.sets[fit[v]]].any(axis=0)
-    rows = np.concatenate([np.arange(space.offsets[v], space.offsets[v + 1]) for v in region])
-    child = np.repeat(np.arange(w), np.diff(space.offsets)[region])
-    behind: Flags = above[space.sets[rows]].any(axis=1)
-    possible = ~behind[np.arange(len(rows)), child] & (space.real[rows] >= 0)
-    rows, child, behind = rows[possible], child[possible], behind[possible]
-    alike = np.column_stack([child.astype(np.uint64), pack(behind)])
-    first = np.sort(np.unique(alike, axis=0, return_index=True)[1])
-    return rows[first], child[first], behind[first]
 
 
 def rise_in(part: Part) -> Floats:

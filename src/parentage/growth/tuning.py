@@ -63,10 +63,6 @@ class Tuning:
         few milliseconds by itself.
     order_share
         Part of the effort for the order search, as long as it finds something.
-    region, region_share, region_effort
-        Variables of a region that is solved exactly, the part of the effort for regions, and what
-        one may take; with fewer than twice as many variables all lists are solved instead
-        (benchmarks/results/scale.md, link).
     near_per_child
         Sets of one child that are enlarged at a time because they are near.
     patience
@@ -111,9 +107,6 @@ class Tuning:
     sweep_share: float = 0.25
     effort_worth_sending: float = 0.05
     order_share: float = 0.5
-    region: int = 120
-    region_share: float = 0.25
-    region_effort: float = 4.0
     near_per_child: int = 4
     patience: int = 20
     proof_again: float = 4.0
