@@ -107,7 +107,7 @@ print(hash_of(np.array([3], np.uint64)), sum(hash_of.compiled.stats.cache_hits.v
 
 
 def test_a_change_in_another_file_of_the_kernels_is_seen(tmp_path: Path) -> None:
-    """``merging.hash_of`` uses a constant of ``labels``; its own file stays the same."""
+    """``labels.hash_of`` uses a constant of ``bits``; its own file stays the same."""
     package = Path(parentage.__file__).parent
     copy = tmp_path / "parentage"
     copy.mkdir()
@@ -125,10 +125,10 @@ def test_a_change_in_another_file_of_the_kernels_is_seen(tmp_path: Path) -> None
 
     before = hashed()
     assert hashed() == [before[0], 1]
-    labels = copy / "kernels" / "labels.py"
-    text = labels.read_text()
+    bits = copy / "kernels" / "bits.py"
+    text = bits.read_text()
     assert text.count("0x9E3779B97F4A7C15") == 1
-    labels.write_text(text.replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
+    bits.write_text(text.replace("0x9E3779B97F4A7C15", "0x9E3779B97F4A7C17"))
     after = hashed()
     assert after[1] == 0
     assert after[0] == mixed(3, 0x9E3779B97F4A7C17) != before[0] == mixed(3, 0x9E3779B97F4A7C15)
