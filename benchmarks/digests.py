@@ -7,9 +7,6 @@ Sections: ``lists`` (every table of the shared folder under every kind of score)
 (lists expanded around a network by a fixed effort) and ``optima`` (every instance to proof: score,
 bound, arcs and the digest of the proof).
 
-Logarithms in extended precision are the processor's own: under fnml a score of alarm1000 is one
-unit of the grid higher on some processors than on others, so compare with a record of the same one.
-
 A refactoring is right when this prints no difference; ``--write`` records what was found, which is
 for changes that are meant to change results. Exit code 1 if anything differs.
 """

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from parentage.errors import ResourceError
 from parentage.kernels.packing import BitMatrix, Groups, pack
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode
-from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint
+from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint, ln
 from parentage.work import memory
 from strategies import make_table, naive_of, random_columns
 
@@ -79,3 +81,17 @@ def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.Monkey
     monkeypatch.setattr("parentage.scoring.scores.fixed_point.require_numbers", lambda *_: None)
     with pytest.raises(ResourceError, match=r"500 rows and .* states in all needs .* drop=\['v"):
         encode(table, "bic")
+
+
+def test_logarithms_are_right_to_the_last_digit() -> None:
+    rng = np.random.default_rng(1)
+    whole, parts = rng.integers(2, 10**9, 500), 1 + 1000 * rng.random(500)
+    numbers = np.concatenate([np.arange(1, 500), whole, parts]).astype(np.longdouble)
+    eps = Fraction(float(np.finfo(np.longdouble).eps))
+    with localcontext() as context:
+        context.prec = 60
+        for number, found in zip(numbers, ln(numbers), strict=True):
+            exact = Fraction(Decimal(float(number)).ln())
+            high = float(found)
+            ours = Fraction(high) + Fraction(float(found - np.longdouble(high)))
+            assert abs(ours - exact) <= eps * exact

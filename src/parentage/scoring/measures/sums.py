@@ -29,6 +29,7 @@ from parentage.scoring.measures.measure import (
 )
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores import conditional_entropy
+from parentage.scoring.scores.fixed_point import ln
 from parentage.scoring.scores.score import joint_counts, joint_states
 from parentage.scoring.tuning import TUNING
 from parentage.work.stop import StoppedError
@@ -90,7 +91,7 @@ class SumMeasure(CountedMeasure):
     @cached_property
     def log_arity(self) -> Ints:
         """``[variable]``: ln r."""
-        return self.fixed(np.log(self.encoded.arity.astype(np.longdouble)))
+        return self.fixed(ln(self.encoded.arity.astype(np.longdouble)))
 
     @property
     def slack(self) -> int:

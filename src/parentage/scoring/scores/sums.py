@@ -43,18 +43,14 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
-from parentage.scoring.scores.fixed_point import FixedPoint, require_numbers
+from parentage.scoring.scores.fixed_point import FixedPoint, Longs, ln, require_numbers
 from parentage.scoring.scores.score import Score, entropy_sum, joint_counts, joint_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from parentage.data.table import Table
-
-
-Longs = npt.NDArray[np.longdouble]
 
 
 @dataclass(frozen=True)
@@ -89,7 +85,7 @@ class BySums(Score):
 
     def constant(self, n_rows: int, r: int) -> np.longdouble:
         """Return k of a child with r states."""
-        return np.longdouble(n_rows * np.log(np.longdouble(r)))
+        return np.longdouble(n_rows * _ln(r))
 
     def price_of_states(self, n_rows: int, r: int, q: int) -> float:
         """Return what parents of q joint states cost a child of r, if that is all they cost."""
@@ -132,14 +128,19 @@ def entropy_function(most: int) -> Longs:
     """Return c ln c for c = 0 … most."""
     c = np.arange(most + 1, dtype=np.longdouble)
     c[0] = 1
-    return c * np.log(c)
+    return c * ln(c)
+
+
+def _ln(number: int) -> np.longdouble:
+    """Return ln of one number."""
+    return np.longdouble(ln(np.array([number], np.longdouble))[0])
 
 
 def log_rising(most: int, a: float) -> Longs:
     """Return Σ_{1≤i<c} ln(1 + i/a) for c = 0 … most."""
     found = np.zeros(most + 1, np.longdouble)
     i = np.arange(1, most, dtype=np.longdouble)
-    np.cumsum(np.log1p(i / np.longdouble(a)), out=found[2:])
+    np.cumsum(ln(1 + i / np.longdouble(a)), out=found[2:])
     return found
 
 
@@ -223,12 +224,6 @@ class Dirichlet(BySums):
         return n_rows * (math.log(1 + 2 * n_rows) + max(0.0, -smallest) + 2 * math.log(r))
 
 
-@lru_cache(maxsize=4)
-def _shared_part(n_rows: int) -> Longs:
-    k = np.arange(n_rows, dtype=np.longdouble)
-    return np.asarray(np.log1p(-k / n_rows) - np.log(k + 1))
-
-
 @lru_cache(maxsize=100_000)
 def log_regret(n_rows: int, q: int) -> np.longdouble:
     """Return ln C(N, q).
@@ -239,11 +234,11 @@ def log_regret(n_rows: int, q: int) -> np.longdouble:
     if n_rows == 0 or q == 1:
         return np.longdouble(0)
     k = np.arange(n_rows, dtype=np.longdouble)
-    terms = np.empty(n_rows + 1, np.longdouble)
-    terms[0] = 0
-    np.cumsum(_shared_part(n_rows) + np.log(np.longdouble(q - 1) + k), out=terms[1:])
-    top = terms.max()
-    return np.longdouble(top + np.log(np.exp(terms - top).sum()))
+    growth = (n_rows - k) * (np.longdouble(q - 1) + k) / (n_rows * (k + 1))  # t_{k+1} / t_k
+    rising = growth[growth > 1]  # the first ones: t grows up to its largest, then it falls
+    above, below = np.cumprod(growth[len(rising) :]), np.cumprod(1 / rising[::-1])
+    parts = np.append(rising, 1 + above.sum() + below.sum())
+    return np.longdouble(np.cumsum(ln(parts))[-1])
 
 
 def log_regrets(most: int, q: int) -> Longs:
@@ -256,10 +251,10 @@ def log_regrets(most: int, q: int) -> Longs:
     if q == 1:
         return np.zeros_like(c)
     ratio = _two_states(most)  # C(c, 2) / C(c, 1)
-    total = np.log(ratio)
+    total = ln(ratio)
     for states in range(1, q - 1):
         ratio = 1 + c / (states * ratio)
-        total += np.log(ratio)
+        total += ln(ratio)
     return np.asarray(total)
 
 
@@ -348,7 +343,7 @@ class FNML(BySums):
     def minus(self, most: int, r: int) -> Longs:
         """Return c ln c + ln C(c, r) − c ln r."""
         c = np.arange(most + 1, dtype=np.longdouble)
-        found = entropy_function(most) + log_regrets(most, r) - c * np.log(np.longdouble(r))
+        found = entropy_function(most) + log_regrets(most, r) - c * _ln(r)
         found[:2] = 0
         return np.asarray(found)
 
