@@ -13,10 +13,13 @@ words among numbers  9 of 10 cells are numbers, and more than 20 different ones 
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
-                     repetition, or with few repetitions under a name that ends in id or nr; a first
-                     column without a name that is different in every row. Years are quantities
+                     repetition, or with few repetitions under the name of an identifier or a code; a
+                     first column without a name that is different in every row. Years are quantities
 codes                whole numbers of the same length, some of which begin with 0
-units                more than 20 whole numbers called subject, patient, household or the like
+units                whole numbers called id, caseno, subject, patient, household or the like, more
+                     than 20 or in few rows each
+many whole numbers   11 to 20: a quantity if a quarter of them are in fewer than 5 rows each and the
+                     name does not suggest codes; else categories, which is reported
 counts               whole numbers called Freq, count, n … beside columns that never repeat a row
 sentinel             a number such as −999 or 99 that is farther from all others than these are
                      from each other
@@ -66,6 +69,9 @@ ROWS_A_STATE = 5
 FEW_STATES = 5
 """Numbers with at most this many distinct values are states, however few rows there are."""
 
+HARDLY_A_SCALE = 10
+"""Up to this many whole numbers, with enough rows, are states without a word: a Likert scale."""
+
 YEARS = (1700, 2100)
 """Whole numbers between these are years if their column says so, or if they are in sequence."""
 
@@ -89,21 +95,32 @@ _LEAST_ALIKE = 20
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
-_NAME_OF_ID = re.compile(r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?(?:ID|id|Id|nr|Nr|NR|uuid|UUID)\.?")
+_NAME_OF_ID = re.compile(
+    r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?"
+    r"(?:ID|id|Id|[PHU]ID|[phu]id|nr|Nr|NR|uuid|UUID|idcase|[Cc]usip|CUSIP|[Ss]erial|SERIAL)\.?"
+)
 _NAME_OF_TIME = re.compile(
     r"(?:.*[^a-z])?(?:years?|yr|time|t|days?|weeks?|months?|quarter|hours?|period|season|age)",
     re.IGNORECASE,
 )
 _NAME_OF_YEAR = re.compile(r".*(?:year|yr|jahr|ann[eé]e)s?", re.IGNORECASE)
 _NAME_OF_CODE = re.compile(
-    r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group)",
+    r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group|"
+    r"prov|provider)(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
     re.IGNORECASE,
+)
+_UNITS = (
+    "subject|subj|patient|person|participant|respondent|individual|animal|household|town|firm|"
+    "student|pupil|litter"
 )
 _NAME_OF_UNIT = re.compile(
-    r"(?:.*[^a-z])?(?:subject|subj|patient|person|participant|respondent|individual|animal|"
-    r"household|town|firm|student|pupil|litter)s?(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
+    rf"(?:.*[^a-z])?(?:{_UNITS}|"
+    rf"(?:{_UNITS}|case|doc|fam|family|game|hh|int|interview|obs|pat|pers|rec|record|resp|row|seq)"
+    r"[^a-z]?(?:id|no|nr|num|number)\.?)",
     re.IGNORECASE,
 )
+"""Those who were measured; not in the plural, which may be their number."""
+
 _ROWS_A_CODE = 20
 """Rows per code, on average, from which codes can be states."""
 
@@ -437,26 +454,59 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
             why = f"treated as a quantity because {why}"
             return replace(found, ways=(dropped(name),), advice=advice, why=why)
         return found
-    if not labelled and _are_codes(name, distinct, rows):
+    if not labelled and _NAME_OF_CODE.fullmatch(name) and rows >= _ROWS_A_CODE * distinct:
         way = Way("categorical", [name])
         seen = f"has {distinct} numbers, and its name suggests codes"
         cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
         return Objection(name, seen, (way, cut), (way,), hint=True)
-    is_named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(name) is not None
-    if is_named and distinct >= _NEARLY_ALL * rows:
-        seen = f"looks like an identifier: {distinct} of {rows} values are distinct"
-        example = f", such as {low:.0f}"
-        return replace(leave_out(name, seen), ways=(dropped(name), cut), example=example)
-    if not labelled and distinct > MANY_STATES and _NAME_OF_UNIT.fullmatch(name):
-        seen = f"has {distinct} numbers in {rows} rows, and its name suggests who was measured"
-        return replace(leave_out(name, seen, cut, refused=False), hint=True)
+    if found := _identifier(column, distinct, low, labelled, cut):
+        return found
     different = _all_different(column) if labelled else []
     if different:
         return different[0]
-    crowded = distinct > FEW_STATES and rows < ROWS_A_STATE * distinct
-    if labelled and crowded and distinct <= MANY_STATES:
+    return _few_numbers(column, distinct) if labelled else None
+
+
+def _identifier(
+    column: Column, distinct: int, low: float, labelled: bool, cut: Way
+) -> Objection | None:
+    """Say whether the name says that whole numbers identify rows, or those who were measured.
+
+    They do if there are more than 20, or too few rows for each of them to be a state.
+    """
+    rows, name = column.n_present, column.name
+    named = _NAME_OF_ID.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
+    nearly = distinct >= _NEARLY_ALL * rows
+    crowded = distinct > MANY_STATES or (distinct > FEW_STATES and rows < ROWS_A_STATE * distinct)
+    if low < 0 or not (named or (nearly and _NAME_OF_CODE.fullmatch(name))) or not crowded:
+        return None
+    seen = (
+        f"looks like an identifier: {distinct} of {rows} values are distinct"
+        if nearly
+        else f"identifies {distinct:,} units in {rows:,} rows: rows are not independent, so "
+        "margins and support are overstated"
+    )
+    found = leave_out(name, seen, refused=nearly or not labelled)
+    return replace(found, ways=(dropped(name), cut), example=f", such as {low:.0f}" * nearly)
+
+
+def _few_numbers(column: Column, distinct: int) -> Objection | None:
+    """Say what becomes of whole numbers that are few enough to be states."""
+    rows, name = column.n_present, column.name
+    if distinct > MANY_STATES or distinct <= FEW_STATES:
+        return None
+    if rows < ROWS_A_STATE * distinct:
         return _quantity(column, f"has {distinct} numbers in {rows} rows")
-    return None
+    if distinct <= HARDLY_A_SCALE:
+        return None
+    rare = int(((column.counts > 0) & (column.counts < ROWS_A_STATE)).sum())
+    if 4 * rare >= distinct and not _NAME_OF_CODE.fullmatch(name):
+        seen = f"has {distinct} whole numbers, {rare} of them in fewer than {ROWS_A_STATE} rows"
+        return _quantity(column, seen)
+    way = Way("categorical", [name])
+    cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
+    seen = f"has {distinct} whole numbers, which can be categories"
+    return Objection(name, seen, (way, cut), (way,), hint=True)
 
 
 def _why_a_quantity(column: Column, low: float) -> str:
@@ -468,11 +518,6 @@ def _why_a_quantity(column: Column, low: float) -> str:
     codes = column.raw.to_codes()
     numbers = np.empty(0) if column.numbers is None else column.numbers[codes[codes >= 0]]
     return "" if bool((np.diff(numbers) > 0).all()) else "the rows are in another order"
-
-
-def _are_codes(name: str, distinct: int, rows: int) -> bool:
-    named = _NAME_OF_CODE.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
-    return named is not None and rows >= _ROWS_A_CODE * distinct
 
 
 def _are_years(column: Column, low: float, high: float) -> bool:
