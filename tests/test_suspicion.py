@@ -19,10 +19,10 @@ from accounts import account
 from command import ok, refused
 from parentage.data.columns import column_of, dates_in, numbers_in
 from parentage.data.formats import frame as frames
+from parentage.data.missingness import missing_together
 from parentage.data.reading import as_table
 from parentage.data.recipe import Recipe, read_recipe
 from parentage.data.settings import Reading
-from parentage.data.suspicion import missing_together
 from parentage.errors import (
     DataWarning,
     DecisionWarning,

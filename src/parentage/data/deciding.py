@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from parentage.data import discretize, suspicion
+from parentage.data import discretize, missingness, suspicion
 from parentage.data.applying import check_rows, complete_rows, fresh_label, read_as
 from parentage.data.columns import (
     Column,
@@ -380,7 +380,10 @@ def look(
     cells = [_cells(column, choices[column.name], reading, marked) for column in columns]
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
     places = {column.name: place for place, column in enumerate(raw.columns, 1)}
-    told = _leaving_two(_suspicious(cells, continuous, choices, reading.decimal, places), cells)
+    told = _suspicious(cells, continuous, choices, reading.decimal, places)
+    if reading.missing == "error":
+        told = _mostly_missing(cells, choices, told)
+    told = _leaving_two(told, cells)
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
     if reading.missing == "error":
@@ -482,6 +485,7 @@ def _missing(
     gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing and c.n_present]
     if not gaps:
         return []
+    reasons = missingness.where_missing([c for _, c in gaps], columns)
     row, column = min(gaps, key=lambda gap: gap[0])
     total = sum(c.n_missing for _, c in gaps)
     held = _text_at(column.name, row, raw)
@@ -490,7 +494,7 @@ def _missing(
     seen = f"{total:,} missing values in {where} (first: {place})"
     if total == 1:
         seen = f"1 missing value ({place})"
-    best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
+    best, why = missingness.advice_on_missing([c for _, c in gaps], reasons, possible)
     ways = ways_for_missing(name for name in WAYS if name in possible)
     ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
     return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
@@ -575,6 +579,7 @@ def _suspicious(
             found += suspicion.objections_to(
                 column, labelled=not cut, believed=believed, decimal=decimal, signs=signs
             )
+    found = suspicion.coded_by_others(found, columns)
     doubtful = {one.column for one in found if one.refused}
     for column in columns:
         choice = choices[column.name]
@@ -586,6 +591,23 @@ def _suspicious(
             found.append(suspicion.counts_in(column.name))
     plain = [c for c in columns if c.name not in doubtful and not choices[c.name].kept]
     return found + suspicion.duplicates(plain)
+
+
+def _mostly_missing(
+    columns: Sequence[Column], choices: Mapping[str, ColumnChoice], told: Sequence[Objection]
+) -> list[Objection]:
+    """Add objections to columns better left out for what is missing; they replace others."""
+    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
+    staying = [column for column in columns if column.name not in going]
+    gaps = [column for column in staying if column.n_missing and column.n_present]
+    reasons = missingness.where_missing(gaps, staying)
+    more = [
+        one
+        for one in missingness.better_left_out(gaps, reasons)
+        if not (choices[one.column].kept or choices[one.column].by_name)
+    ]
+    names = {one.column for one in more}
+    return [*(one for one in told if one.column not in names), *more]
 
 
 def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:

@@ -54,14 +54,13 @@ from parentage.data.columns import (
     unnamed,
     words_for_missing,
 )
-from parentage.data.settings import ways_for_missing
+from parentage.data.missingness import FEW_ROWS, explained
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FEW_ROWS = 5
-"""In this many rows or fewer, all values may well differ."""
+    from parentage.arrays import Floats
 
 MANY_STATES = 20
 ROWS_A_STATE = 5
@@ -74,20 +73,6 @@ HARDLY_A_SCALE = 10
 
 YEARS = (1700, 2100)
 """Whole numbers between these are years if their column says so, or if they are in sequence."""
-
-MUCH_MISSING = 0.2
-"""A column with a larger share of missing values has many; ``em`` was measured up to this share."""
-
-FEW_INCOMPLETE = 0.05
-"""Up to this share of the rows may be left out: networks of the complete rows were at a distance of
-at most 1.3 from that of the complete table, those by ``pnal`` of 3 to 21
-(benchmarks/results/missing.md)."""
-
-ENOUGH_ROWS = 0.5
-"""Share of the lines that have to stay for dropping the others to be recommended."""
-
-MUCH_IMPUTED = 0.05
-"""A column of which a larger share is imputed by its mode may gain or lose arcs by it."""
 
 _NEARLY_ALL = 0.9
 _LEAST_ALIKE = 20
@@ -127,7 +112,14 @@ _ROWS_A_CODE = 20
 _SENTINELS = frozenset(
     sign * float(str(digit) * length) for sign in (1, -1) for digit in (7, 8, 9)
     for length in range(2, 7)
-) | {9.0, -9.0}  # fmt: skip
+) | frozenset(
+    sign * (10.0**length - less) for sign in (1, -1) for less in (1, 2, 3)
+    for length in range(2, 5)
+) | frozenset(map(float, (*range(-9, 0), 7, 8, 9)))  # fmt: skip
+"""Numbers that conventionally say why there is no value."""
+
+MOST_CODED = 1 / 3
+"""A number in a larger share of the rows is a state, whatever it means."""
 
 
 def objections_to(
@@ -207,84 +199,6 @@ def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Object
     if place == 1 and column.n_present == distinct == column.n_rows:
         return leave_out(column.name, "has no name and a distinct value in every row: row names")
     return Objection(column.name, "has no name; give it one", (dropped(column.name),))
-
-
-def imputed(columns: Sequence[Column]) -> list[Objection]:
-    """Name the columns whose arcs may come from imputing the mode.
-
-    Those with a large share of missing values, and those that are missing in the same rows: all of
-    these rows get the same states, which looks like a dependence.
-    """
-    ways = tuple(ways_for_missing(["em", "pnal"]))
-    gaps = [column for column in columns if column.n_missing]
-    share = f"{MUCH_IMPUTED:.0%}"
-    much = f"has more than {share} of its values imputed with one state; this can create arcs"
-    found = [
-        Objection(column.name, much, ways)
-        for column in gaps
-        if column.n_missing > MUCH_IMPUTED * column.n_rows
-    ]
-    together, rows = missing_together(gaps)
-    seen = f"is missing in the same rows as others (up to {rows}); imputing them can create arcs"
-    return found + [Objection(column.name, seen, ways) for column in together]
-
-
-def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[str, str]:
-    """Recommend one of these ways to treat missing values, with the reason."""
-    gaps = [column for column in columns if column.n_missing]
-    left = n_complete(gaps)
-    n_rows = gaps[0].n_rows
-    if n_rows - left <= FEW_INCOMPLETE * n_rows:
-        return "drop", f"because {left:,} of {n_rows:,} rows are complete"
-    if "pnal" not in ways:
-        share = left / n_rows
-        apart = "; learn uses all rows, and may find another network"
-        if share >= ENOUGH_ROWS:
-            return "drop", f"because only complete rows can be used, {share:.0%} of them{apart}"
-        return "state", f"because only {share:.0%} of the rows are complete{apart}"
-    most = max(gaps, key=lambda column: column.n_missing)
-    share = most.n_missing / most.n_rows
-    if share > MUCH_MISSING:
-        return "pnal", f"because {share:.0%} of {most.name!r} is missing"
-    together, rows = missing_together(gaps)
-    if together:
-        names = shown_names([column.name for column in together], 4)
-        return "pnal", f"because they are missing together ({names} in up to {rows} rows)"
-    if "em" not in ways:
-        return "pnal", (
-            "because data that a network completed cannot show how sure its arcs are; "
-            "learn uses em here, and may find another network"
-        )
-    return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
-
-
-def n_complete(gaps: Sequence[Column]) -> int:
-    """Return the number of rows in which none of these columns is missing."""
-    complete = np.logical_and.reduce([column.present for column in gaps])
-    repeats = gaps[0].raw.repeats
-    return int(repeats[complete].sum() if len(repeats) else complete.sum())
-
-
-def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
-    """Return the columns that are missing in the same rows as another, and the most such rows.
-
-    Two columns are missing together if more than ``FEW_ROWS`` rows lack both, which are half of
-    the rows that lack one of them, and twice as many as there would be by chance.
-    """
-    if not gaps:
-        return [], 0
-    lines, repeats, n_rows = gaps[0].raw.n_rows, gaps[0].raw.repeats, gaps[0].n_rows
-    both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // len(gaps) + 1
-    for first in range(0, lines, block):
-        absent = np.array([c.raw.part(first, first + block) < 0 for c in gaps], np.float32)
-        times = repeats[first : first + block].astype(np.float64) if len(repeats) else 1
-        both += ((absent * times) @ absent.T).astype(np.int64)
-    single = both.diagonal()
-    alike = (both > FEW_ROWS) & (2 * both >= np.minimum.outer(single, single))
-    alike &= both * n_rows >= 2 * np.multiply.outer(single, single)
-    np.fill_diagonal(alike, False)
-    found = [column for column, others in zip(gaps, alike, strict=True) if others.any()]
-    return found, int(both[alike].max(initial=0))
 
 
 def tell(found: Sequence[Objection], n_columns: int) -> None:
@@ -547,23 +461,66 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
     """Find numbers that stand for something else, far away from those that are quantities."""
     if column.numbers is None:
         return []
-    values = column.numbers[column.counts > 0]
-    odd = np.isin(values, list(_SENTINELS))
-    rest = values[~odd]
-    if not odd.any() or len(rest) < 2 or rest.min() == rest.max():
-        return []
-    low, high = float(rest.min()), float(rest.max())
-    far = [v for v in values[odd].tolist() if max(low - v, v - high) > high - low]
     found = []
-    for value in sorted(far):
+    codes, rest = _far_away(np.unique(column.numbers[column.counts > 0]))
+    for value in codes:
         cells = int(column.counts[column.numbers == value].sum())
+        if cells > MOST_CODED * column.n_present:
+            continue
         seen = (
             f"holds {value:.0f} in {counted(cells, 'cell')}, far from the others "
-            f"({low:g} to {high:g})"
+            f"({rest[0]:g} to {rest[-1]:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")
         found.append(Objection(column.name, seen, (way,), () if believed else (way,)))
     return found
+
+
+def _far_away(values: Floats) -> tuple[list[float], Floats]:
+    """Return the codes at the ends of rising numbers that a gap separates, and the other numbers.
+
+    Codes stand together (97, 98, 99), so all of an end are taken off before the gap is looked at.
+    Of single digits one is 9 or at most −7, and the other numbers are without gaps, as answers are.
+
+    >>> _far_away(np.array([0.0, 1, 2, 3, 98, 99]))[0], _far_away(np.array([1.0, 2, 4, 8]))[0]
+    ([98.0, 99.0], [])
+    """
+    is_code = np.isin(values, list(_SENTINELS))
+    if is_code.all():
+        return [], values
+    first, last = int((~is_code).argmax()), len(values) - int((~is_code)[::-1].argmax())
+    low, rest, high = values[:first], values[first:last], values[last:]
+    if len(rest) < 2:
+        return [], values
+    spread, found = rest[-1] - rest[0], list[float]()
+    answers = spread == len(rest) - 1 and bool((rest == np.floor(rest)).all())
+    for codes, nearest, gap in ((low, low[-1:], rest[0]), (high, high[:1], rest[-1])):
+        if not len(codes):
+            continue
+        digits = bool((np.abs(codes) < 10).any())
+        if abs(gap - nearest[0]) > spread and (
+            not digits or (answers and (codes[-1] >= 9 or codes[0] <= -7))
+        ):
+            found += codes.tolist()
+    return found, rest
+
+
+def coded_by_others(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:
+    """Take back objections to numbers that another column determines: they mean something."""
+    by_name = {column.name: column for column in columns}
+    marks, places = [], []
+    for i, one in enumerate(found):
+        column = by_name.get(one.column)
+        na = next((way.value for way in one.ways if way.setting == "na"), None)
+        if column is not None and column.numbers is not None and isinstance(na, list):
+            value = np.append(column.numbers == float(str(na[0]).rpartition("=")[2]), False)
+            marks.append((column, value[column.raw.to_codes()]))
+            places.append(i)
+    reasons = explained(marks, columns)
+    meant = {
+        i for i, one in zip(places, reasons, strict=True) if one is not None and one.determines
+    }
+    return [one for i, one in enumerate(found) if i not in meant]
 
 
 def _missing_words(column: Column) -> list[Objection]:
