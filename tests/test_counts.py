@@ -367,14 +367,19 @@ def test_lines_that_are_equal_but_for_a_dropped_column() -> None:
         ("2.5", "'2.5' is not a count"),
         ("many", "'many' is not a count"),
         ("inf", "'inf' is not a count"),
-        ("NA", "'NA' is not a count"),
-        ("", "the count is missing"),
     ],
 )
 def test_counts_that_are_refused(count: str, seen: str) -> None:
     text = b"a,b,times\n0,1,4\n1,0,2\n1,1," + count.encode() + b"\n0,0,9\n"
     with pytest.raises(TableError, match=f"column 'times', line 4: {seen}; counts are whole"):
         parentage.read_table(text, counts="times")
+
+
+@pytest.mark.parametrize("count", ["NA", "", "0", "?"])
+def test_a_missing_count_means_no_such_rows(count: str) -> None:
+    text = b"a,b,times\n0,1,4\n1,0,2\n1,1," + count.encode() + b"\n0,0,9\n"
+    table = parentage.read_table(text, counts="times")
+    assert table.repeats.tolist() == [4, 2, 9]
 
 
 def test_counts_with_decimal_commas_and_blanks() -> None:

@@ -446,6 +446,8 @@ def as_text(solution: Solution, work: Material) -> str:
         lines.append(
             f"{table.n_rows} rows show only strong dependences; an absent arc proves nothing"
         )
+    if used and (few := few_rows(solution, work)):
+        lines.append(few)
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())
     if table is not None:
@@ -463,6 +465,16 @@ def rows_used(solution: Solution, work: Material) -> dict[str, int]:
     if table is None or not table.has_holes:
         return {}
     return rows_of_families(table, solution.network.to_dict())
+
+
+def few_rows(solution: Solution, work: Material) -> str:
+    """Say how many families ``pnal`` scored on few rows; nothing if none."""
+    from parentage.scoring.scores.node_average import about_few_rows
+
+    table = work.found.table
+    if table is None or not (solution.scope.score or "").startswith("pnal"):
+        return ""
+    return about_few_rows(table, solution.network.to_dict())
 
 
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:

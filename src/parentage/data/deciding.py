@@ -44,7 +44,6 @@ from parentage.data.columns import (
     column_of,
     date_part,
     labels_of,
-    looks_like_counts,
     number_label,
     numbers_in,
     unnamed,
@@ -581,15 +580,20 @@ def _suspicious(
             )
     found = suspicion.coded_by_others(found, columns)
     doubtful = {one.column for one in found if one.refused}
+    quantities = {column.name for column, cut in zip(columns, continuous, strict=True) if cut}
+    for one in found:
+        if any(way.setting == "discretize" for way in one.advice):
+            quantities.add(one.column)
     for column in columns:
         choice = choices[column.name]
+        if choice.kept or choice.by_name or len(column.raw.repeats):
+            continue
         others = [c for c in columns if c is not column and c.name not in doubtful]
-        if not (choice.kept or choice.by_name or len(column.raw.repeats)) and looks_like_counts(
-            column, others
-        ):
-            found = [one for one in found if one.column != column.name]
-            found.append(suspicion.counts_in(column.name))
-    plain = [c for c in columns if c.name not in doubtful and not choices[c.name].kept]
+        if (counts := suspicion.counts_in(column, others, quantities)) is not None:
+            found = [one for one in found if not (counts.refused and one.column == column.name)]
+            found.append(counts)
+    going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
+    plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
     return found + suspicion.duplicates(plain)
 
 

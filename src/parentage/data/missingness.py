@@ -153,7 +153,7 @@ def better_left_out(gaps: Sequence[Column], reasons: dict[str, Reason]) -> list[
         name, share = column.name, column.n_missing / column.n_rows
         seen = f"has {share:.0%} of its values missing"
         if name in determined:
-            seen = f"{seen}, where {reasons[name].name!r} determines: probably not applicable there"
+            seen = f"{seen}, as {reasons[name].name!r} determines: probably not applicable there"
         elif share <= MOSTLY_MISSING:
             continue
         way = Way("drop", [name])

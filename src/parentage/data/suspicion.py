@@ -13,20 +13,21 @@ words among numbers  9 of 10 cells are numbers, and more than 20 different ones 
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
-                     repetition, or with few repetitions under the name of an identifier or a code; a
-                     first column without a name that is different in every row. Years are quantities
+                     repetition, or with few repetitions under the name of an identifier or code; a
+                     first column without a name that differs in every row. Years are quantities
 codes                whole numbers of the same length, some of which begin with 0
 units                whole numbers called id, caseno, subject, patient, household or the like, more
                      than 20 or in few rows each
 many whole numbers   11 to 20: a quantity if a quarter of them are in fewer than 5 rows each and the
                      name does not suggest codes; else categories, which is reported
-counts               whole numbers called Freq, count, n … beside columns that never repeat a row
-sentinel             a number such as −999 or 99 that is farther from all others than these are
-                     from each other
+counts               whole numbers called Freq, count, n … beside few states that never repeat a row
+sentinel             a number such as −999 or 99 at an end, farther from all others than these are
+                     from each other, in at most a third of the rows, not determined by a column
 missing word         a declared state such as NA or n/a
 repeated name        a column with the name of an earlier one
 many states          more than 20 labels, on average in fewer than 5 rows each
-duplicate            a column whose states go with those of another one to one, in at least 20 rows
+duplicate            a column with the values of another, or whose states go with its states one to
+                     one, in at least 20 rows
 ===================  ==============================================================================
 
 A column of which nearly every label is different, or of counts, is refused unless it was kept by
@@ -49,16 +50,20 @@ from parentage.data.columns import (
     bare_digits,
     dates_in,
     is_date,
+    may_be_counts,
     named_again,
+    named_counts,
     numbers_in,
     unnamed,
+    varying_parts,
+    why_not_counts,
     words_for_missing,
 )
 from parentage.data.missingness import FEW_ROWS, explained
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from parentage.arrays import Floats
 
@@ -152,8 +157,8 @@ def objections_to(
     found = []
     if not believed and (first := _wrong_kind(column, labelled, decimal, signs)):
         found.append(first)
-    if column.numbers is not None:
-        found += _sentinels(column, believed)
+    if column.numbers is not None and (codes := _sentinels(column, believed)):
+        found = [one for one in found if not one.hint] + codes  # hints once they are missing
     if not found and not believed and labelled:
         found += _many_states(column)
     return found
@@ -215,11 +220,24 @@ def tell(found: Sequence[Objection], n_columns: int) -> None:
         warn(DataWarning(f"{who}{first.seen}{first.example}", *ways))
 
 
-def counts_in(name: str) -> Objection:
-    """Say that a column seems to hold counts."""
-    seen = "looks like counts: the other columns never repeat a row"
+def counts_in(
+    column: Column, others: Sequence[Column], quantities: Collection[str]
+) -> Objection | None:
+    """Say that a column seems to hold counts, or why it does not although its name says so.
+
+    ``quantities``: the columns that are no categories; a table of counts has none.
+    """
+    name = column.name
+    if not may_be_counts(column):
+        return None
     way = Way("counts", name, "if it says how often each row occurs")
-    return Objection(name, seen, (way, kept(name)), (way,), refused=True)
+    why_not = why_not_counts(column, others, quantities)
+    if not why_not:
+        seen = "looks like counts: the other columns never repeat a row"
+        return Objection(name, seen, (way, kept(name)), (way,), refused=True)
+    if not named_counts(column):
+        return None
+    return Objection(name, f"is named like counts, but not read as such because {why_not}", (way,))
 
 
 def duplicates(columns: Sequence[Column]) -> list[Objection]:
@@ -236,7 +254,11 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
         for i, column in enumerate(alike[1:], 1):
             twin = next((other for other in alike[:i] if _same(other, column)), None)
             if twin is not None:
-                seen = f"duplicates {twin.name!r}, value for value"
+                seen = (
+                    f"duplicates {twin.name!r}"
+                    if _equal(twin, column)
+                    else f"and {twin.name!r} determine each other"
+                )
                 found.append(Objection(column.name, seen, (dropped(column.name),)))
     return found
 
@@ -315,9 +337,11 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
         if most:
             return replace(leave_out(name, seen), example=example)
         return Objection(name, seen, (dropped(name),), example=example)
+    part, *rest = varying_parts(labels) or [""]
+    others = f"(or {', '.join(rest)}) " if rest else ""
     ways = (
         Way("discretize", f"{name}=mdl", "to treat it as a quantity"),
-        Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
+        *([Way("discretize", f"{name}={part}", f"{others}for a part of it")] if part else []),
         dropped(name),
     )
     return Objection(name, seen, ways, ways[:1], refused=most, example=example)
@@ -373,8 +397,8 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
         seen = f"has {distinct} numbers, and its name suggests codes"
         cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
         return Objection(name, seen, (way, cut), (way,), hint=True)
-    if found := _identifier(column, distinct, low, labelled, cut):
-        return found
+    if identifier := _identifier(column, distinct, low, labelled, cut):
+        return identifier
     different = _all_different(column) if labelled else []
     if different:
         return different[0]
