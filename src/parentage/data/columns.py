@@ -701,7 +701,7 @@ def why_not_counts(column: Column, others: Sequence[Column], quantities: Collect
             return f"{other.name!r} is not a category"
         if int((other.counts > 0).sum()) > MANY_CATEGORIES:
             return f"{other.name!r} has many values"
-    cells = float(np.prod([float((other.counts > 0).sum()) for other in others]))
+    cells = _cells_of(others)
     if cells > CELLS_A_LINE * lines:
         return f"the other columns have {cells:,.0f} cells, and there are only {lines:,} lines"
     if not named_counts(column):
@@ -711,6 +711,24 @@ def why_not_counts(column: Column, others: Sequence[Column], quantities: Collect
     if _repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines):
         return "the other columns repeat a row"
     return ""
+
+
+def _cells_of(columns: Sequence[Column]) -> float:
+    """Return the number of cells of a table; a column that another one determines adds none."""
+    sized = sorted(columns, key=lambda column: -int((column.counts > 0).sum()))
+    kept: list[Column] = []
+    for column in sized:
+        codes = column.raw.to_codes().astype(np.int64)
+        pairs = (
+            other.raw.to_codes().astype(np.int64) * (len(column.raw.values) + 1) + codes
+            for other in kept
+        )
+        if not any(
+            len(np.unique(pair)) == int((other.counts > 0).sum())
+            for pair, other in zip(pairs, kept, strict=True)
+        ):
+            kept.append(column)
+    return float(np.prod([float((column.counts > 0).sum()) for column in kept]))
 
 
 def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:

@@ -241,7 +241,10 @@ def counts_in(
 
 
 def duplicates(columns: Sequence[Column]) -> list[Objection]:
-    """Name columns that say the same as an earlier one: their values go together one to one."""
+    """Name columns that say the same as an earlier one: their values go together one to one.
+
+    Values that occur less than twice on average may do so by chance, unless they are equal.
+    """
     if not columns or columns[0].raw.n_rows < _LEAST_ALIKE:
         return []
     by_sizes: dict[tuple[int, ...], list[Column]] = {}
@@ -253,7 +256,8 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
     for alike in by_sizes.values():
         for i, column in enumerate(alike[1:], 1):
             twin = next((other for other in alike[:i] if _same(other, column)), None)
-            if twin is not None:
+            repeats = 2 * int((column.counts > 0).sum()) <= column.n_present
+            if twin is not None and (repeats or _equal(twin, column)):
                 seen = (
                     f"duplicates {twin.name!r}"
                     if _equal(twin, column)
