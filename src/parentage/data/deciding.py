@@ -380,13 +380,15 @@ def look(
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
     places = {column.name: place for place, column in enumerate(raw.columns, 1)}
     told = _suspicious(cells, continuous, choices, reading.decimal, places)
+    reasons = dict[str, missingness.Reason]()
     if reading.missing == "error":
-        told = _mostly_missing(cells, choices, told)
+        reasons = _where_missing(cells, told)
+        told = _with_gaps(cells, choices, reasons, told)
     told = _leaving_two(told, cells)
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
     if reading.missing == "error":
-        later += _missing(cells, raw, reading.words_are_missing, ways)
+        later += _missing(cells, reasons, raw, reading.words_are_missing, ways)
     to_cut = [c for c, cut in zip(cells, continuous, strict=True) if cut]
     unsaid = [c for c in to_cut if choices[c.name].rule is None]
     later += _undiscretised(unsaid, len(cells))
@@ -475,7 +477,11 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, ColumnChoice]) -> 
 
 
 def _missing(
-    columns: Sequence[Column], raw: RawTable, words: bool, possible: Sequence[str]
+    columns: Sequence[Column],
+    reasons: Mapping[str, missingness.Reason],
+    raw: RawTable,
+    words: bool,
+    possible: Sequence[str],
 ) -> list[Objection]:
     """Object to missing values, with the possible ways to treat them.
 
@@ -484,7 +490,6 @@ def _missing(
     gaps = [(int((~c.present).argmax()), c) for c in columns if c.n_missing and c.n_present]
     if not gaps:
         return []
-    reasons = missingness.where_missing([c for _, c in gaps], columns)
     row, column = min(gaps, key=lambda gap: gap[0])
     total = sum(c.n_missing for _, c in gaps)
     held = _text_at(column.name, row, raw)
@@ -597,14 +602,25 @@ def _suspicious(
     return found + suspicion.duplicates(plain)
 
 
-def _mostly_missing(
-    columns: Sequence[Column], choices: Mapping[str, ColumnChoice], told: Sequence[Objection]
-) -> list[Objection]:
-    """Add objections to columns better left out for what is missing; they replace others."""
+def _where_missing(
+    columns: Sequence[Column], told: Sequence[Objection]
+) -> dict[str, missingness.Reason]:
+    """Return on which column it depends where another is missing, of those that are to stay."""
     going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
     staying = [column for column in columns if column.name not in going]
     gaps = [column for column in staying if column.n_missing and column.n_present]
-    reasons = missingness.where_missing(gaps, staying)
+    return missingness.where_missing(gaps, staying)
+
+
+def _with_gaps(
+    columns: Sequence[Column],
+    choices: Mapping[str, ColumnChoice],
+    reasons: Mapping[str, missingness.Reason],
+    told: Sequence[Objection],
+) -> list[Objection]:
+    """Add objections to columns better left out for what is missing; they replace others."""
+    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
+    gaps = [c for c in columns if c.n_missing and c.n_present and c.name not in going]
     more = [
         one
         for one in missingness.better_left_out(gaps, reasons)

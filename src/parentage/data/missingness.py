@@ -19,7 +19,7 @@ from parentage.data.settings import ways_for_missing
 from parentage.errors import Objection, Way, shown_names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.arrays import Flags, Floats, Ints
 
@@ -52,8 +52,9 @@ _QUANTILES = 5
 _OBSERVED = 0.9
 """What is missing may be explained by columns of which at least this share is observed."""
 
-_MOST_ROWS, _FEWEST_ROWS, _MOST_CELLS = 50_000, 2_000, 10**9
-"""Rows in which it is looked for, evenly spaced: fewer where there are many pairs of columns."""
+_MOST_ROWS, _FEWEST_ROWS, _MOST_CELLS, _MOST_PAIRS = 50_000, 2_000, 10**9, 10**6
+"""Rows in which it is looked for, evenly spaced: fewer where there are many pairs of columns. With
+more than a million pairs (a second) it is not looked for."""
 
 
 @dataclass(frozen=True)
@@ -76,45 +77,46 @@ def explained(
     columns
         Where the reason may be.
     """
-    if not marks:
-        return []
     pairs = len(marks) * len(columns)
+    if not marks or pairs > _MOST_PAIRS:
+        return [None] * len(marks)
     lines = columns[0].raw.n_rows
     rows = min(lines, max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_CELLS // pairs)))
     chosen = np.linspace(0, lines - 1, rows).astype(np.int64)
     repeats = columns[0].raw.repeats
     times = repeats[chosen].astype(np.float64) if len(repeats) else np.ones(rows)
-    marked = [np.where(flags[chosen], times, 0.0) for _, flags in marks]
+    marked = np.array([np.where(flags[chosen], times, 0.0) for _, flags in marks])
     best = [(False, 0.0, "")] * len(marks)
     for column in columns:
         codes, states = _few_states(column, chosen)
         seen = codes >= 0
         if states < 2 or times[seen].sum() < _OBSERVED * times.sum():
             continue
-        every = np.bincount(codes[seen], times[seen], states).astype(np.float64)
-        for k, (own, _) in enumerate(marks):
-            if own is column:
-                continue
-            some = np.bincount(codes[seen], marked[k][seen], states).astype(np.float64)
-            gain = _information(some, every) - math.log(pairs)
-            gain -= math.log(every.sum()) / 2 * (int((every > 0).sum()) - 1)
-            exact = bool(((some == 0) | (some == every)).all())
-            if gain > 0 and (exact, gain) > best[k][:2]:
-                best[k] = (exact, gain, column.name)
+        in_state = (codes[:, None] == np.arange(states)).astype(np.float64)
+        every, some = times @ in_state, marked @ in_state
+        gains = _information(some, every) - math.log(pairs)
+        gains -= math.log(every.sum()) / 2 * (int((every > 0).sum()) - 1)
+        exact = ((some == 0) | (some == every)).all(axis=1)
+        for k in np.flatnonzero(gains > 0).tolist():
+            found = (bool(exact[k]), float(gains[k]), column.name)
+            if marks[k][0] is not column and found[:2] > best[k][:2]:
+                best[k] = found
     return [Reason(name, exact) if gain > 0 else None for exact, gain, name in best]
 
 
-def _information(some: Floats, every: Floats) -> float:
-    """Return the rows times the mutual information of a mark and a state, in nats."""
+def _information(some: Floats, every: Floats) -> Floats:
+    """Return the rows times the mutual information of each mark and a state, in nats.
 
-    def entropy(counts: Floats) -> float:
-        there = counts[counts > 0]
-        return float((there * np.log(there)).sum())
+    ``some[k]`` are the marked rows in each state, ``every`` all rows.
+    """
 
-    both = entropy(some) + entropy(every - some)
-    marked, rows = some.sum(), every.sum()
-    sizes = np.array([marked, rows - marked])
-    return both + entropy(np.array([rows])) - entropy(every) - entropy(sizes)
+    def x_log_x(counts: Floats) -> Floats:
+        return np.asarray(counts * np.log(np.maximum(counts, 1.0)), np.float64)
+
+    marked, rows = some.sum(axis=1), every.sum()
+    within = x_log_x(some).sum(axis=1) + x_log_x(every - some).sum(axis=1) - x_log_x(every).sum()
+    found = within + x_log_x(rows) - x_log_x(marked) - x_log_x(rows - marked)
+    return np.asarray(found, np.float64)
 
 
 def _few_states(column: Column, chosen: Ints) -> tuple[Ints, int]:
@@ -140,7 +142,7 @@ def where_missing(gaps: Sequence[Column], columns: Sequence[Column]) -> dict[str
     return {column.name: reason for column, reason in pairs if reason is not None}
 
 
-def better_left_out(gaps: Sequence[Column], reasons: dict[str, Reason]) -> list[Objection]:
+def better_left_out(gaps: Sequence[Column], reasons: Mapping[str, Reason]) -> list[Objection]:
     """Recommend to leave out columns that are mostly missing, or not applicable in many rows.
 
     If another column determines every gap, missing can be a state instead.
@@ -183,7 +185,7 @@ def imputed(columns: Sequence[Column]) -> list[Objection]:
 
 
 def advice_on_missing(
-    gaps: Sequence[Column], reasons: dict[str, Reason], ways: Sequence[str]
+    gaps: Sequence[Column], reasons: Mapping[str, Reason], ways: Sequence[str]
 ) -> tuple[str, str]:
     """Recommend one of these ways to treat missing values, with the reason."""
     left, n_rows = n_complete(gaps), gaps[0].n_rows
@@ -221,7 +223,7 @@ def advice_on_missing(
     return "state" if depending else "pnal", f"{why}{apart}"
 
 
-def _depending(names: Sequence[str], reasons: dict[str, Reason]) -> str:
+def _depending(names: Sequence[str], reasons: Mapping[str, Reason]) -> str:
     """Say on what it depends whether values are missing; nothing of no columns."""
     if not names:
         return ""
