@@ -279,6 +279,15 @@ def test_families_on_few_rows_are_counted() -> None:
         parentage.learn(incomplete(400, a=lambda _, u: u < 0.5).drop("age"), missing="pnal")
 
 
+def test_text_and_report_count_families_on_few_rows(tmp_path: Path) -> None:
+    path, page = tmp_path / "few.csv", tmp_path / "page.html"
+    incomplete(40, a=lambda _, u: u < 0.5).drop("age").write_csv(path)
+    few = "1 of 4 families is scored on fewer than 30 rows; do not rely on it"
+    assert ok("learn", str(path), "--missing", "pnal", "-o", str(page)).count(few) == 1
+    assert f"{few}." in page.read_text()
+    assert "families" not in ok("learn", str(path), "--missing", "em")
+
+
 # --- asked for by name -------------------------------------------------------------------------
 
 
