@@ -330,6 +330,8 @@ def report_solution(
         say(f"wrote {', '.join(goal.output)}. {proof_text(solution)}")
     if goal.certificate is not None:
         write_certificate(solution, goal.certificate, work.asked.optimising.engine)
+    if (goal.output or as_json) and (few := few_rows(solution, work)):
+        warn(few)
     if as_json:
         print_json(solution_json(solution, work, seconds))
     elif not goal.output:
@@ -446,7 +448,7 @@ def as_text(solution: Solution, work: Material) -> str:
         lines.append(
             f"{table.n_rows} rows show only strong dependences; an absent arc proves nothing"
         )
-    if used and (few := few_rows(solution, work)):
+    if few := few_rows(solution, work):
         lines.append(few)
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())

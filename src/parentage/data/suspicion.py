@@ -225,7 +225,7 @@ def counts_in(
 ) -> Objection | None:
     """Say that a column seems to hold counts, or why it does not although its name says so.
 
-    ``quantities``: the columns that are no categories; a table of counts has none.
+    ``quantities``: columns that are not categories; in a table of counts there are none.
     """
     name = column.name
     if not may_be_counts(column):
@@ -433,7 +433,7 @@ def _identifier(
 
 
 def _few_numbers(column: Column, distinct: int) -> Objection | None:
-    """Say what becomes of whole numbers that are few enough to be states."""
+    """Decide whether a small number of distinct whole numbers are states or a quantity."""
     rows, name = column.n_present, column.name
     if distinct > MANY_STATES or distinct <= FEW_STATES:
         return None
