@@ -544,7 +544,8 @@ def test_other_tables_with_a_column_called_count_are_no_tables_of_counts(case: s
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         table = parentage.read_table(text, auto=True)
-    assert table.n_rows == len(rows) and table.recipe.settings.counts is None
+    assert table.n_rows == len(rows)
+    assert table.recipe is not None and table.recipe.settings.counts is None
     said = [str(one.message) for one in caught if "named like counts" in str(one.message)]
     assert len(said) == 1 and why in said[0]
 
