@@ -6,6 +6,7 @@ import csv
 import io
 import itertools
 import re
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -367,14 +368,19 @@ def test_lines_that_are_equal_but_for_a_dropped_column() -> None:
         ("2.5", "'2.5' is not a count"),
         ("many", "'many' is not a count"),
         ("inf", "'inf' is not a count"),
-        ("NA", "'NA' is not a count"),
-        ("", "the count is missing"),
     ],
 )
 def test_counts_that_are_refused(count: str, seen: str) -> None:
     text = b"a,b,times\n0,1,4\n1,0,2\n1,1," + count.encode() + b"\n0,0,9\n"
     with pytest.raises(TableError, match=f"column 'times', line 4: {seen}; counts are whole"):
         parentage.read_table(text, counts="times")
+
+
+@pytest.mark.parametrize("count", ["NA", "", "0", "?"])
+def test_a_missing_count_means_no_such_rows(count: str) -> None:
+    text = b"a,b,times\n0,1,4\n1,0,2\n1,1," + count.encode() + b"\n0,0,9\n"
+    table = parentage.read_table(text, counts="times")
+    assert table.repeats.tolist() == [4, 2, 9]
 
 
 def test_counts_with_decimal_commas_and_blanks() -> None:
@@ -496,9 +502,60 @@ def test_other_tables_are_not(text: bytes) -> None:
 def test_rows_are_compared_beyond_the_first(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts, "FIRST_LINES", 8)
     repeated = VOYAGE + VOYAGE.split(b"\n")[-2] + b"\n"
-    assert parentage.read_table(repeated, discretize="mdl").n_rows == 33
+    with pytest.warns(DataWarning, match="because the other columns repeat a row; pass counts="):
+        assert parentage.read_table(repeated, discretize="mdl").n_rows == 33
     with pytest.raises(TableError, match="looks like counts"):
         parentage.read_table(VOYAGE, discretize="mdl")
+
+
+def series(lines: int = 360) -> list[str]:
+    return [f"{1812 + i // 12},{i % 12},{1000 + 7 * i % 90}" for i in range(lines)]
+
+
+def crossed(
+    numbers: list[Any], more: str = "", name: str = "", step: int = 1
+) -> tuple[str, list[str]]:
+    """Two crossed factors of 6 and 4 states, these numbers, and another column if there is more."""
+    rows = [f"{'abcdef'[i % 6]},{'uvwx'[i // 6]},{n}" for i, n in enumerate(numbers)]
+    return f"row,column,Freq{name}", [
+        f"{r}{more.format(step * i % 19 + 1)}" for i, r in enumerate(rows)
+    ]
+
+
+MIXED = [7 * i % 23 for i in range(24)]
+LIKE_COUNTS: dict[str, tuple[tuple[str, list[str]], str]] = {
+    "a monthly series": (("year,month,count", series()), "'year' is not a category"),
+    "a constant": (crossed([20] * 24), "all its values are equal"),
+    "a quantity": (crossed(MIXED, ",{}.5", ",age"), "'age' is not a category"),
+    "a second count": (crossed(MIXED, ",{}", ",cases", 5), "'cases' is not a category"),
+    "dates": (crossed(MIXED, ",2024-01-{:02d}", ",day", 5), "'day' is not a category"),
+    "few of many cells": (
+        ("a,b,c,d,e,count", [f"{i % 9},{i % 10},{i // 2 % 9},{i % 7},{i % 8},{i % 5}"
+                             for i in range(90)]),
+        "the other columns have 45,360 cells, and there are only 90 lines",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LIKE_COUNTS)
+def test_other_tables_with_a_column_called_count_are_no_tables_of_counts(case: str) -> None:
+    (head, rows), why = LIKE_COUNTS[case]
+    text = "\n".join([head, *rows, ""]).encode()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        table = parentage.read_table(text, auto=True)
+    assert table.n_rows == len(rows)
+    assert table.recipe is not None and table.recipe.settings.counts is None
+    said = [str(one.message) for one in caught if "named like counts" in str(one.message)]
+    assert len(said) == 1 and why in said[0]
+
+
+def test_a_count_that_is_missing_in_a_table_of_counts() -> None:
+    head, rows = crossed([*range(3, 26), "NA"])
+    table = parentage.read_table("\n".join([head, *rows]).encode(), counts="Freq")
+    with pytest.warns(DataWarning, match="looks like counts"):
+        again = parentage.read_table("\n".join([head, *rows]).encode(), auto=True)
+    assert again.digest == table.digest and len(table.repeats) == 23
 
 
 # --- commands ----------------------------------------------------------------------------------

@@ -120,12 +120,14 @@ def test_dates_may_become_a_part_of_them() -> None:
 def test_columns_that_say_the_same_are_named() -> None:
     double = "\n".join([f"{row},{row[0].upper()}" for row in PLAIN.split("\n")[1:-1]])
     text = f"opid,second,third,operator\n{double}\n"
-    with pytest.warns(DataWarning, match="'operator' duplicates 'opid', value for value"):
+    with pytest.warns(DataWarning, match="'operator' and 'opid' determine each other"):
         assert parentage.read_table(text.encode()).n_variables == 4
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parentage.read_table(text.encode(), keep="operator")
         parentage.read_table(text.replace(",A\n", ",B\n", 1).encode())
+    with pytest.warns(DataWarning, match="'operator' duplicates 'opid'"):
+        parentage.read_table(text.replace(",A\n", ",a\n").replace(",B\n", ",b\n").encode())
 
 
 def test_none_is_a_state_beside_degrees_and_where_missing_values_are_marked() -> None:
@@ -403,3 +405,121 @@ def test_numbers_of_those_who_were_measured_are_no_quantity(name: str) -> None:
         "dose",
         "subjective",
     }
+
+
+# --- identifiers that are numbers --------------------------------------------------------------
+
+
+def beside(name: str, numbers: list[int], extra: str = "") -> bytes:
+    """Return a table with this column, a quantity and a category."""
+    draw = random.Random(6)
+    rows = [f"{draw.choice('ab')},{draw.random():.3f},{number}{extra}" for number in numbers]
+    return "\n".join([f"kind,dose,{name}", *rows, ""]).encode()
+
+
+BLOCKS = [i // 2 + 1 for i in range(200)]
+SHUFFLED = random.Random(7).sample(BLOCKS, 200)
+
+
+@pytest.mark.parametrize(
+    "name", ["id", "ID", "pid", "nr", "caseid", "obsno", "Serial", "cusip", "intnum", "persnum",
+             "family_id", "hh.no", "docno"],
+)  # fmt: skip
+@pytest.mark.parametrize("numbers", [BLOCKS, SHUFFLED])
+def test_identifiers_that_repeat_are_left_out_and_rows_are_not_independent(
+    name: str, numbers: list[int]
+) -> None:
+    text = beside(name, numbers)
+    why = "identifies 100 units in 200 rows: rows are not independent, so margins and support are"
+    with pytest.raises(UndecidedError, match=why):
+        parentage.read_table(text, discretize="mdl")
+    assert remedy_of(text) == [Way("drop", [name]), Way("discretize", "mdl")]
+    with pytest.warns(DecisionWarning, match=why) as told:
+        table = parentage.read_table(text, auto=True)
+    assert len(told) == 1
+    assert table.digest == parentage.read_table(text, drop=[name], discretize="mdl").digest
+    kept = parentage.read_table(text, keep=[name], discretize="mdl")
+    assert name in kept.cuts
+
+
+@pytest.mark.parametrize(
+    "name", ["acid", "paid", "humid", "bid", "NO", "number", "count_num", "votes_no", "piano",
+             "students", "patients", "week_no", "age", "time"],
+)  # fmt: skip
+def test_quantities_are_not_identifiers_however_they_are_sorted(name: str) -> None:
+    for numbers in (SHUFFLED, BLOCKS, [3 * i + i % 2 for i in range(200)]):
+        table = decided(beside(name, numbers))
+        assert name in table.cuts, name
+
+
+def test_identifiers_without_repetition_or_of_few_units() -> None:
+    midwest = [561 + 7 * i + i % 3 for i in range(200)]
+    assert remedy_of(beside("PID", midwest))[0] == Way("drop", ["PID"])
+    assert decided(beside("id", [i % 10 for i in range(20)])).names == ("kind", "dose")
+    assert len(decided(beside("id", [i % 10 for i in range(200)])).states) == 3
+    sites = [i % 25 for i in range(1000)]
+    assert len(decided(beside("site_id", sites)).states[2]) == 25
+    assert remedy_of(beside("id", [*BLOCKS, *([-1] * 4)]))[0] != Way("drop", ["id"])
+
+
+# --- 11 to 20 whole numbers --------------------------------------------------------------------
+
+
+def test_some_whole_numbers_are_a_quantity_if_many_are_rare_and_it_is_said() -> None:
+    draw = random.Random(8)
+    skewed = [min(int(draw.expovariate(0.4)), 15 + _ % 3) for _ in range(300)]
+    even = [i % 12 for i in range(300)]
+    assert remedy_of(beside("visits", skewed)) == [Way("discretize", ["visits=mdl", "mdl"])]
+    assert "visit_type" not in decided(beside("visit_type", skewed)).cuts
+    with pytest.warns(
+        DecisionWarning, match=r"has 12 whole numbers, .*\(discretize='month=mdl' if"
+    ):
+        assert "month" not in parentage.read_table(beside("month", even), auto=True).cuts
+    assert remedy_of(beside("month", even)) == [
+        Way("categorical", ["month"]),
+        Way("discretize", "mdl"),
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parentage.read_table(beside("month", even), discretize="mdl")
+    likert = [*[i % 6 for i in range(290)], 7, 7, 8, 9]
+    assert remedy_of(beside("item", likert)) == [Way("discretize", "mdl")]
+
+
+# --- recipes and dates -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("content", ["", "\n# nothing\n"])
+def test_an_empty_file_is_no_recipe(content: str, tmp_path: Path) -> None:
+    path, data = tmp_path / "r.toml", tmp_path / "t.csv"
+    path.write_text(content)
+    data.write_text(PLAIN)
+    assert "is not a recipe" in refused("learn", str(data), "--recipe", str(path))
+
+
+def test_only_parts_of_dates_that_vary_are_offered() -> None:
+    def offered(dates: list[str]) -> str:
+        rows = [f"{'ab'[i % 2]},{'xyz'[i % 3]},{date}" for i, date in enumerate(dates)]
+        with pytest.raises(UndecidedError) as refusal:
+            parentage.read_table("\n".join(["a,b,launch", *rows]).encode())
+        return str(refusal.value)
+
+    launch = offered([f"1912-04-15 0{i // 60}:{i % 60:02d}:00" for i in range(60)])
+    assert "launch=mdl" in launch and not any(x in launch for x in ("month", "year", "weekday"))
+    assert "(or weekday) for a part" not in launch
+    week = offered([f"1912-04-{1 + i % 28:02d} 0{i % 9}:{i % 60:02d}" for i in range(60)])
+    assert "launch=weekday' for a part of it" in week.replace('"', "'")
+
+
+def test_only_what_is_decided_counts_as_a_decision() -> None:
+    text = beside("id,count", BLOCKS, ",7").replace(b"7\n", b"8\n", 9)
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.read_table(text)
+    said = str(refusal.value)
+    assert said.startswith("the table needs 2 decisions")
+    note = "is named like counts, but not read as such because 'dose' is not a category"
+    assert note in said
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert parentage.read_table(text, auto=True).names == ("kind", "dose", "count")
+    assert [note in str(one.message) for one in told] == [True, False]

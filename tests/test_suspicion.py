@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import warnings
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -16,13 +17,13 @@ from hypothesis import strategies as st
 
 import parentage
 from accounts import account
-from command import ok, refused
+from command import ok, refused, run
 from parentage.data.columns import column_of, dates_in, numbers_in
 from parentage.data.formats import frame as frames
+from parentage.data.missingness import missing_together
 from parentage.data.reading import as_table
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import Reading
-from parentage.data.suspicion import missing_together
+from parentage.data.settings import WITHOUT_COMPLETION, Reading
 from parentage.errors import (
     DataWarning,
     DecisionWarning,
@@ -92,8 +93,6 @@ FOUND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("case", FOUND)
 def test_what_is_suspicious_is_named(case: str) -> None:
-    import re
-
     cells, settings, message = FOUND[case]
     said = heard(cells, **settings)
     assert len(said) == 1, said
@@ -156,6 +155,138 @@ def test_one_warning_for_columns_alike() -> None:
     with pytest.warns(DataWarning, match=r"column 'a' \(and b\) has the state 'NA'") as caught:
         as_table(frame)
     assert len(caught) == 1
+
+
+# --- codes for missing values ------------------------------------------------------------------
+
+
+def survey(values: list[int]) -> list[int]:
+    return random.Random(9).sample(values, len(values))
+
+
+CODED: dict[str, tuple[list[int], list[str]]] = {
+    "neighbours": ([*list(range(11)) * 20, *[98] * 7, *[99] * 4], ["98", "99"]),
+    "years of school": ([*list(range(18)) * 20, 98, 99, 97], ["97", "98", "99"]),
+    "three digits": ([*range(20, 90)] * 3 + [997, 999], ["997", "999"]),
+    "answers": ([1, 2] * 30 + [8, 9, 9], ["8", "9"]),
+    "both ends": ([0, 1, 2] * 30 + [-9, -8, 99], ["-9", "-8", "99"]),
+    "ages": ([i % 82 + 18 for i in range(400)], []),
+    "doses": ([1, 2, 4, 8] * 20, []),
+    "powers of 3": ([1, 3, 9] * 20, []),
+    "a large family": ([0, 1, 2] * 20 + [7], []),
+    "a scale without 0": ([-2, -1, 1, 2] * 20, []),
+    "ten answers": (list(range(1, 11)) * 9, []),
+    "codes only": ([98, 99] * 20, []),
+    "more than a third": ([1, 2, 3] * 10 + [99] * 20, []),
+}
+
+
+@pytest.mark.parametrize("case", CODED)
+def test_codes_at_an_end_are_taken_off_together(case: str) -> None:
+    values, codes = CODED[case]
+    said = heard(survey(values), **CUT)
+    assert [re.findall(r"holds (-?\d+) in", text)[0] for text in said] == codes
+
+
+def test_a_code_that_another_column_determines_is_a_state() -> None:
+    answers = ["yy" if i % 4 == 0 else "ny" if i % 4 == 1 else "nn" for i in range(200)]
+    upper = [999 if answer == "yy" else 20 + i % 100 for i, answer in enumerate(answers)]
+    rows = [f"{a},{u},{'uvw'[i % 3]}" for i, (a, u) in enumerate(zip(answers, upper, strict=True))]
+    table = as_table("\n".join(["answer,upper,other", *rows]).encode(), discretize="mdl")
+    assert table.n_rows == 200 and not table.has_holes
+    assert max(table.cuts["upper"]) >= 119
+    mixed = [row.replace("yy,999", f"{'ny'[i % 2]}y,999") for i, row in enumerate(rows)]
+    with pytest.warns(DataWarning, match="holds 999 in 50 cells"):
+        as_table("\n".join(["answer,upper,other", *mixed]).encode(), discretize="mdl")
+
+
+# --- why values are missing --------------------------------------------------------------------
+
+
+def incomplete(rows: int = 600, **absent: Any) -> pl.DataFrame:
+    """Age, death and three more, and where each column is missing, as a function of all."""
+    rng = np.random.default_rng(10)
+    codes = {name: rng.integers(0, 2, rows) for name in ("death", "a", "b", "chapter")}
+    codes["age"] = rng.integers(20, 80, rows)
+    draw = rng.random((len(codes), rows))
+    frame = pl.DataFrame({name: cells.astype(str) for name, cells in codes.items()})
+    for k, (name, where) in enumerate(absent.items()):
+        gone = pl.Series(np.asarray(where(codes, draw[k])))
+        frame = frame.with_columns(pl.when(gone).then(None).otherwise(pl.col(name)).alias(name))
+    return frame
+
+
+def advised(frame: pl.DataFrame, **settings: Any) -> tuple[list[Way], str]:
+    with pytest.raises(UndecidedError) as refusal:
+        as_table(frame, discretize="mdl", **settings)
+    return list(refusal.value.remedy), str(refusal.value)
+
+
+def test_a_column_mostly_missing_is_left_out() -> None:
+    frame = incomplete(a=lambda _, u: u < 0.6)
+    ways, said = advised(frame)
+    assert ways == [Way("drop", ["a"])] and "has 6" in said and "of its values missing" in said
+    assert advised(frame, keep=["a"])[0][0].setting == "missing"
+    assert as_table(frame, discretize="mdl", missing="pnal").n_variables == 5
+    assert advised(incomplete(a=lambda _, u: u < 0.45))[0] == [Way("missing", "pnal")]
+
+
+def test_where_another_column_determines_what_is_missing_it_is_a_state() -> None:
+    ways, said = advised(incomplete(chapter=lambda c, _: c["death"] == 0))
+    assert ways == [Way("missing", "state")]
+    assert "whether 'chapter' is missing is determined by 'death'" in said
+    both = incomplete(chapter=lambda c, _: c["death"] == 0, a=lambda _, u: u < 0.1)
+    ways, said = advised(both)
+    assert ways == [Way("drop", ["chapter"]), Way("missing", "em")]
+    assert "as 'death' determines: probably not applicable there" in said
+    assert "scattered" in said  # of the other column
+    few = incomplete(chapter=lambda c, u: (c["death"] == 0) & (u < 0.9))
+    assert "determine" not in advised(few)[1]
+
+
+def test_what_depends_on_another_column_is_not_scattered() -> None:
+    few = incomplete(a=lambda c, u: u < np.where(c["age"] < 30, 0.5, 0.03))
+    ways, said = advised(few)
+    assert ways == [Way("missing", "em")]
+    assert "whether 'a' is missing depends on 'age'" in said and "scattered" not in said
+    many = incomplete(a=lambda c, u: u < np.where(c["b"] == 1, 0.6, 0.2))
+    ways, said = advised(many)
+    assert ways == [Way("missing", "state")] and "depends on 'b'" in said
+
+
+def test_by_chance_nothing_depends() -> None:
+    for rows in (100, 1000):
+        frame = incomplete(rows, a=lambda _, u: u < 0.15, b=lambda _, u: u < 0.1)
+        assert "scattered" in advised(frame)[1]
+
+
+def test_where_em_cannot_be_used_most_complete_rows_are() -> None:
+    for share, best in ((0.08, "drop"), (0.13, "pnal")):
+        frame = incomplete(a=lambda _, u, s=share: u < s, b=lambda _, u, s=share: u < s)
+        assert advised(frame)[0] == [Way("missing", "em")]
+        with pytest.raises(UndecidedError) as refusal:
+            as_table(frame, discretize="mdl", ways=WITHOUT_COMPLETION)
+        assert refusal.value.remedy == (Way("missing", best),)
+        assert "learn uses em here, and may find another network" in str(refusal.value)
+
+
+def test_families_on_few_rows_are_counted() -> None:
+    frame = incomplete(40, a=lambda _, u: u < 0.5).drop("age")
+    with pytest.warns(DataWarning, match="1 of 4 families is scored on fewer than 30 rows; do not"):
+        parentage.learn(frame, missing="pnal")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        parentage.learn(incomplete(400, a=lambda _, u: u < 0.5).drop("age"), missing="pnal")
+
+
+def test_text_and_report_count_families_on_few_rows(tmp_path: Path) -> None:
+    path, page = tmp_path / "few.csv", tmp_path / "page.html"
+    incomplete(40, a=lambda _, u: u < 0.5).drop("age").write_csv(path)
+    few = "1 of 4 families is scored on fewer than 30 rows; do not rely on it"
+    assert ok("learn", str(path), "--missing", "pnal").count(few) == 1
+    assert few in run("learn", str(path), "--missing", "pnal", "-o", str(page)).stderr
+    assert f"{few}." in page.read_text()
+    assert "families" not in ok("learn", str(path), "--missing", "em")
 
 
 # --- asked for by name -------------------------------------------------------------------------

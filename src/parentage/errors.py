@@ -312,7 +312,7 @@ class UndecidedError(TableError):
 
     def text(self, reader: Reader) -> str:
         """Return the list of decisions, and one command or call that takes all of them."""
-        number = len(self.objections)
+        number = sum(one.refused or bool(one.advice) for one in self.objections)
         named = self.source not in ("", "frame", "<bytes>")
         who = self.source if named else "the table"
         lines = [f"{who} needs {counted(number, 'decision')}{self._place(reader)}:"]

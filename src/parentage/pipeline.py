@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table, rule_for_missing, settled
 from parentage.data.settings import IN_READ_TABLE, WAYS, Reading, names_of, texts_of
-from parentage.errors import InputError, UnprovenWarning, Way, warn
+from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.growth.tuning import TUNING as EXPANSION
@@ -36,6 +36,7 @@ from parentage.scoring.candidates import search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
+from parentage.scoring.scores.node_average import about_few_rows
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.checkpoint import LISTS, SavedState
 from parentage.work.context import Running, Scaling, working
@@ -477,6 +478,8 @@ def learn(
     -----
     UnprovenWarning
         The network is not proven optimal; the message has the gap and the reason.
+    DataWarning
+        With ``missing="pnal"``: some families are scored on fewer than 30 rows.
 
     Examples
     --------
@@ -513,6 +516,10 @@ def run(
         solution = optimise(found, asked.optimising, context, Start(asked.start))
     if not (solution.optimal and solution.scope.settled):
         warn(UnprovenWarning(f"the network is {solution.proof()}"))
+    if found.table is not None and (solution.scope.score or "").startswith("pnal"):
+        few = about_few_rows(found.table, solution.network.to_dict())
+        if few:
+            warn(DataWarning(few))
     return replace(solution, table=found.table, lists=found.lists)
 
 

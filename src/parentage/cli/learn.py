@@ -321,6 +321,8 @@ def report_solution(
         say(f"wrote {', '.join(goal.output)}. {proof_text(solution)}")
     if goal.certificate is not None:
         write_certificate(solution, goal.certificate, work.asked.optimising.engine)
+    if (goal.output or as_json) and (few := few_rows(solution, work)):
+        warn(few)
     if as_json:
         print_json(solution_json(solution, work, seconds))
     elif not goal.output:
@@ -436,6 +438,8 @@ def as_text(solution: Solution, work: Material) -> str:
         lines.append(
             f"{table.n_rows} rows show only strong dependences; an absent arc proves nothing"
         )
+    if few := few_rows(solution, work):
+        lines.append(few)
     if solution.scope.about_directions():
         lines.append(solution.scope.about_directions())
     if table is not None:
@@ -453,6 +457,16 @@ def rows_used(solution: Solution, work: Material) -> dict[str, int]:
     if table is None or not table.has_holes:
         return {}
     return rows_of_families(table, solution.network.to_dict())
+
+
+def few_rows(solution: Solution, work: Material) -> str:
+    """Say how many families ``pnal`` scored on few rows; nothing if none."""
+    from parentage.scoring.scores.node_average import about_few_rows
+
+    table = work.found.table
+    if table is None or not (solution.scope.score or "").startswith("pnal"):
+        return ""
+    return about_few_rows(table, solution.network.to_dict())
 
 
 def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, str, str, str]:

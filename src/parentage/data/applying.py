@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.arrays import Flags, Ints
-from parentage.data import suspicion
+from parentage.data import missingness, suspicion
 from parentage.data.columns import (
     Column,
     RawColumn,
@@ -296,7 +296,7 @@ def read_as(
         What ``auto`` decided.
     """
     if recipe.settings.missing == "mode":
-        suspicion.tell(suspicion.imputed(cells), len(cells))
+        suspicion.tell(missingness.imputed(cells), len(cells))
     table = apply_recipe(raw, recipe, cells, ways=ways_for_missing(["drop", "pnal", "em"]))
     check_rows(table.n_rows)
     check_variation(table)

@@ -541,6 +541,24 @@ def date_part(raw: RawColumn, part: str) -> RawColumn:
     return replace(raw.recoded(number, list(position)), numeric=False)
 
 
+PARTS_OF_DATES = ("month", "year", "weekday")
+"""Parts of dates that may be states, the most usual first."""
+
+
+def varying_parts(labels: Sequence[str]) -> list[str]:
+    """Return the parts in which dates differ.
+
+    >>> varying_parts(["1.2.2024", "29.2.2024"]), varying_parts(["1.2.2024 5:30", "1.2.2024 6:45"])
+    (['weekday'], [])
+    """
+    moments = moments_in(labels) or []
+    return [
+        part
+        for part in PARTS_OF_DATES
+        if len({_label_of_part(moment, part) for moment in moments}) > 1
+    ]
+
+
 def _label_of_part(when: datetime, part: str) -> str:
     if part == "year":
         return str(when.year)
@@ -551,6 +569,12 @@ def _label_of_part(when: datetime, part: str) -> str:
 
 FEWEST_LINES = 4
 """Lines of the smallest table of counts of two variables."""
+
+MANY_CATEGORIES = 50
+"""A column of a table of counts has at most this many states."""
+
+CELLS_A_LINE = 20
+"""In a table of counts at least one cell in so many has a line."""
 
 FIRST_LINES = 10_000
 """Lines that are compared first: if two of them are equal, the rest need not be looked at."""
@@ -565,7 +589,8 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     Raises
     ------
     TableError
-        The column is not there, or holds something else than whole numbers, 0 or more.
+        The column is not there, or holds something else than whole numbers, 0 or more. A missing
+        count is 0.
     """
     if name not in raw.names:
         raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, raw.names)}")
@@ -573,14 +598,14 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
     _refuse_twice(raw, name)
     codes, labels = column.to_codes(), labels_of(column)
     known = [numbers_in([label], decimal) for label in labels]
-    values = np.array([np.nan if number is None else number[0] for number in known] + [np.nan])
+    values = np.array([np.nan if number is None else number[0] for number in known] + [0.0])
+    values[:-1][[label in WORDS_FOR_MISSING for label in labels]] = 0.0
     others = tuple(other for other in raw.columns if other is not column)
     row = not_a_count(values[codes])
     if row is not None:
-        code = int(codes[row])
-        seen = "the count is missing" if code < 0 else f"{labels[code]!r} is not a count"
         raise TableError(
-            f"column {name!r}, {raw.place(row)}: {seen}; counts are whole numbers, 0 or more",
+            f"column {name!r}, {raw.place(row)}: {labels[int(codes[row])]!r} is not a count; "
+            "counts are whole numbers, 0 or more",
             "correct it",
             Way("drop", [name], "to count every line once"),
         )
@@ -642,28 +667,68 @@ def repeated(raw: RawTable, times: Floats) -> RawTable:
     )
 
 
-def looks_like_counts(column: Column, others: Sequence[Column]) -> bool:
-    """Tell whether a column seems to say how often the row of the other columns occurs.
+def named_counts(column: Column) -> bool:
+    """Tell whether the name of a column says counts, and nothing else."""
+    return _COUNTS.fullmatch(column.name) is not None
 
-    By its name, whole numbers, and other columns that never repeat a row. Under a name that may
-    well mean something else, two equal rows must have been likely if the columns were independent.
-    """
-    certain = _COUNTS.fullmatch(column.name) is not None
-    if not certain and _MAY_BE.fullmatch(column.name) is None:
+
+def may_be_counts(column: Column) -> bool:
+    """Tell whether name and values may be those of counts; missing: no such rows."""
+    if not (named_counts(column) or _MAY_BE.fullmatch(column.name)):
         return False
-    lines = column.raw.n_rows
-    if column.numbers is None or column.n_missing or lines < FEWEST_LINES or len(others) < 2:
+    if column.numbers is None or column.raw.n_rows < FEWEST_LINES or not column.n_present:
         return False
     seen = column.numbers[column.counts > 0]
     if seen.min() < 0 or seen.max() < 2 or bool((seen != np.floor(seen)).any()):
         return False
-    if float((column.numbers * column.counts).sum()) > MOST_ROWS:
-        return False
-    if not certain:
+    return float((column.numbers * column.counts).sum()) <= MOST_ROWS
+
+
+def why_not_counts(column: Column, others: Sequence[Column], quantities: Collection[str]) -> str:
+    """Return why a table does not seem to be one of counts; nothing if it does.
+
+    It has categories, no quantities, besides the counts, and its lines are cells: different, and
+    not few of those there could be. Under a name that may well mean something else, two equal lines
+    must have been likely if the columns were independent.
+    """
+    lines = column.raw.n_rows
+    if len(others) < 2:
+        return "there are fewer than two other columns"
+    if int((column.counts > 0).sum()) < 2:
+        return "all its values are equal"
+    for other in others:
+        if other.name in quantities:
+            return f"{other.name!r} is not a category"
+        if int((other.counts > 0).sum()) > MANY_CATEGORIES:
+            return f"{other.name!r} has many values"
+    cells = _cells_of(others)
+    if cells > CELLS_A_LINE * lines:
+        return f"the other columns have {cells:,.0f} cells, and there are only {lines:,} lines"
+    if not named_counts(column):
         shares = [(other.counts / lines) ** 2 for other in others]
         if lines * (lines - 1) / 2 * np.prod([share.sum() for share in shares]) < 1:
-            return False
-    return not (_repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines))
+            return "equal lines would be rare in any case"
+    if _repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines):
+        return "the other columns repeat a row"
+    return ""
+
+
+def _cells_of(columns: Sequence[Column]) -> float:
+    """Return the number of cells of a table; a column that another one determines adds none."""
+    sized = sorted(columns, key=lambda column: -int((column.counts > 0).sum()))
+    kept: list[Column] = []
+    for column in sized:
+        codes = column.raw.to_codes().astype(np.int64)
+        pairs = (
+            other.raw.to_codes().astype(np.int64) * (len(column.raw.values) + 1) + codes
+            for other in kept
+        )
+        if not any(
+            len(np.unique(pair)) == int((other.counts > 0).sum())
+            for pair, other in zip(pairs, kept, strict=True)
+        ):
+            kept.append(column)
+    return float(np.prod([float((column.counts > 0).sum()) for column in kept]))
 
 
 def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from parentage.data import discretize, suspicion
+from parentage.data import discretize, missingness, suspicion
 from parentage.data.applying import check_rows, complete_rows, fresh_label, read_as
 from parentage.data.columns import (
     Column,
@@ -44,7 +44,6 @@ from parentage.data.columns import (
     column_of,
     date_part,
     labels_of,
-    looks_like_counts,
     number_label,
     numbers_in,
     unnamed,
@@ -380,11 +379,16 @@ def look(
     cells = [_cells(column, choices[column.name], reading, marked) for column in columns]
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
     places = {column.name: place for place, column in enumerate(raw.columns, 1)}
-    told = _leaving_two(_suspicious(cells, continuous, choices, reading.decimal, places), cells)
+    told = _suspicious(cells, continuous, choices, reading.decimal, places)
+    reasons = dict[str, missingness.Reason]()
+    if reading.missing == "error":
+        reasons = _where_missing(cells, told)
+        told = _with_gaps(cells, choices, reasons, told)
+    told = _leaving_two(told, cells)
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
     if reading.missing == "error":
-        later += _missing(cells, raw, reading.words_are_missing, ways)
+        later += _missing(cells, reasons, raw, reading.words_are_missing, ways)
     to_cut = [c for c, cut in zip(cells, continuous, strict=True) if cut]
     unsaid = [c for c in to_cut if choices[c.name].rule is None]
     later += _undiscretised(unsaid, len(cells))
@@ -473,7 +477,11 @@ def _kept(columns: Sequence[RawColumn], choices: Mapping[str, ColumnChoice]) -> 
 
 
 def _missing(
-    columns: Sequence[Column], raw: RawTable, words: bool, possible: Sequence[str]
+    columns: Sequence[Column],
+    reasons: Mapping[str, missingness.Reason],
+    raw: RawTable,
+    words: bool,
+    possible: Sequence[str],
 ) -> list[Objection]:
     """Object to missing values, with the possible ways to treat them.
 
@@ -490,7 +498,7 @@ def _missing(
     seen = f"{total:,} missing values in {where} (first: {place})"
     if total == 1:
         seen = f"1 missing value ({place})"
-    best, why = suspicion.advice_on_missing([c for _, c in gaps], possible)
+    best, why = missingness.advice_on_missing([c for _, c in gaps], reasons, possible)
     ways = ways_for_missing(name for name in WAYS if name in possible)
     ways += _words_as_states([c.name for _, c in gaps], raw) if words else []
     return [Objection("", seen, tuple(ways), (Way("missing", best),), why, refused=True)]
@@ -575,17 +583,51 @@ def _suspicious(
             found += suspicion.objections_to(
                 column, labelled=not cut, believed=believed, decimal=decimal, signs=signs
             )
+    found = suspicion.coded_by_others(found, columns)
     doubtful = {one.column for one in found if one.refused}
+    quantities = {column.name for column, cut in zip(columns, continuous, strict=True) if cut}
+    for one in found:
+        if any(way.setting == "discretize" for way in one.advice):
+            quantities.add(one.column)
     for column in columns:
         choice = choices[column.name]
+        if choice.kept or choice.by_name or len(column.raw.repeats):
+            continue
         others = [c for c in columns if c is not column and c.name not in doubtful]
-        if not (choice.kept or choice.by_name or len(column.raw.repeats)) and looks_like_counts(
-            column, others
-        ):
-            found = [one for one in found if one.column != column.name]
-            found.append(suspicion.counts_in(column.name))
-    plain = [c for c in columns if c.name not in doubtful and not choices[c.name].kept]
+        if (counts := suspicion.counts_in(column, others, quantities)) is not None:
+            found = [one for one in found if not (counts.refused and one.column == column.name)]
+            found.append(counts)
+    going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
+    plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
     return found + suspicion.duplicates(plain)
+
+
+def _where_missing(
+    columns: Sequence[Column], told: Sequence[Objection]
+) -> dict[str, missingness.Reason]:
+    """Return on which column it depends where another is missing, of those that are to stay."""
+    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
+    staying = [column for column in columns if column.name not in going]
+    gaps = [column for column in staying if column.n_missing and column.n_present]
+    return missingness.where_missing(gaps, staying)
+
+
+def _with_gaps(
+    columns: Sequence[Column],
+    choices: Mapping[str, ColumnChoice],
+    reasons: Mapping[str, missingness.Reason],
+    told: Sequence[Objection],
+) -> list[Objection]:
+    """Add objections to columns better left out for what is missing; they replace others."""
+    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
+    gaps = [c for c in columns if c.n_missing and c.n_present and c.name not in going]
+    more = [
+        one
+        for one in missingness.better_left_out(gaps, reasons)
+        if not (choices[one.column].kept or choices[one.column].by_name)
+    ]
+    names = {one.column for one in more}
+    return [*(one for one in told if one.column not in names), *more]
 
 
 def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:

@@ -353,6 +353,8 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
         if isinstance(error, InputError):
             raise
         raise InputError(f"{source.name} is not a TOML file: {error}") from None
+    if not content:
+        raise InputError(f"{source.name} is not a recipe: it has neither settings nor columns")
     columns = {"columns": content.pop("column")} if "column" in content else {}
     try:
         return Recipe.from_dict({**content, **columns})

@@ -13,17 +13,21 @@ words among numbers  9 of 10 cells are numbers, and more than 20 different ones 
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
-                     repetition, or with few repetitions under a name that ends in id or nr; a first
-                     column without a name that is different in every row. Years are quantities
+                     repetition, or with few repetitions under the name of an identifier or code; a
+                     first column without a name that differs in every row. Years are quantities
 codes                whole numbers of the same length, some of which begin with 0
-units                more than 20 whole numbers called subject, patient, household or the like
-counts               whole numbers called Freq, count, n … beside columns that never repeat a row
-sentinel             a number such as −999 or 99 that is farther from all others than these are
-                     from each other
+units                whole numbers called id, caseno, subject, patient, household or the like, more
+                     than 20 or in few rows each
+many whole numbers   11 to 20: a quantity if a quarter of them are in fewer than 5 rows each and the
+                     name does not suggest codes; else categories, which is reported
+counts               whole numbers called Freq, count, n … beside few states that never repeat a row
+sentinel             a number such as −999 or 99 at an end, farther from all others than these are
+                     from each other, in at most a third of the rows, not determined by a column
 missing word         a declared state such as NA or n/a
 repeated name        a column with the name of an earlier one
 many states          more than 20 labels, on average in fewer than 5 rows each
-duplicate            a column whose states go with those of another one to one, in at least 20 rows
+duplicate            a column with the values of another, or whose states go with its states one to
+                     one, in at least 20 rows
 ===================  ==============================================================================
 
 A column of which nearly every label is different, or of counts, is refused unless it was kept by
@@ -46,19 +50,22 @@ from parentage.data.columns import (
     bare_digits,
     dates_in,
     is_date,
+    may_be_counts,
     named_again,
+    named_counts,
     numbers_in,
     unnamed,
+    varying_parts,
+    why_not_counts,
     words_for_missing,
 )
-from parentage.data.settings import ways_for_missing
+from parentage.data.missingness import FEW_ROWS, explained
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
-FEW_ROWS = 5
-"""In this many rows or fewer, all values may well differ."""
+    from parentage.arrays import Floats
 
 MANY_STATES = 20
 ROWS_A_STATE = 5
@@ -66,22 +73,11 @@ ROWS_A_STATE = 5
 FEW_STATES = 5
 """Numbers with at most this many distinct values are states, however few rows there are."""
 
+HARDLY_A_SCALE = 10
+"""Up to this many whole numbers, with enough rows, are states without a word: a Likert scale."""
+
 YEARS = (1700, 2100)
 """Whole numbers between these are years if their column says so, or if they are in sequence."""
-
-MUCH_MISSING = 0.2
-"""A column with a larger share of missing values has many; ``em`` was measured up to this share."""
-
-FEW_INCOMPLETE = 0.05
-"""Up to this share of the rows may be left out: networks of the complete rows were at a distance of
-at most 1.3 from that of the complete table, those by ``pnal`` of 3 to 21
-(benchmarks/results/missing.md)."""
-
-ENOUGH_ROWS = 0.5
-"""Share of the lines that have to stay for dropping the others to be recommended."""
-
-MUCH_IMPUTED = 0.05
-"""A column of which a larger share is imputed by its mode may gain or lose arcs by it."""
 
 _NEARLY_ALL = 0.9
 _LEAST_ALIKE = 20
@@ -89,28 +85,46 @@ _LEAST_ALIKE = 20
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
-_NAME_OF_ID = re.compile(r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?(?:ID|id|Id|nr|Nr|NR|uuid|UUID)\.?")
+_NAME_OF_ID = re.compile(
+    r"(?:.*(?:[^A-Za-z]|(?<=[a-z])(?=I)))?"
+    r"(?:ID|id|Id|[PHU]ID|[phu]id|nr|Nr|NR|uuid|UUID|idcase|[Cc]usip|CUSIP|[Ss]erial|SERIAL)\.?"
+)
 _NAME_OF_TIME = re.compile(
     r"(?:.*[^a-z])?(?:years?|yr|time|t|days?|weeks?|months?|quarter|hours?|period|season|age)",
     re.IGNORECASE,
 )
 _NAME_OF_YEAR = re.compile(r".*(?:year|yr|jahr|ann[eé]e)s?", re.IGNORECASE)
 _NAME_OF_CODE = re.compile(
-    r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group)",
+    r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group|"
+    r"prov|provider)(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
     re.IGNORECASE,
+)
+_UNITS = (
+    "subject|subj|patient|person|participant|respondent|individual|animal|household|town|firm|"
+    "student|pupil|litter"
 )
 _NAME_OF_UNIT = re.compile(
-    r"(?:.*[^a-z])?(?:subject|subj|patient|person|participant|respondent|individual|animal|"
-    r"household|town|firm|student|pupil|litter)s?(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
+    rf"(?:.*[^a-z])?(?:{_UNITS}|"
+    rf"(?:{_UNITS}|case|doc|fam|family|game|hh|int|interview|obs|pat|pers|rec|record|resp|row|seq)"
+    r"[^a-z]?(?:id|no|nr|num|number)\.?)",
     re.IGNORECASE,
 )
+"""Those who were measured; not in the plural, which may be their number."""
+
 _ROWS_A_CODE = 20
 """Rows per code, on average, from which codes can be states."""
 
 _SENTINELS = frozenset(
     sign * float(str(digit) * length) for sign in (1, -1) for digit in (7, 8, 9)
     for length in range(2, 7)
-) | {9.0, -9.0}  # fmt: skip
+) | frozenset(
+    sign * (10.0**length - less) for sign in (1, -1) for less in (1, 2, 3)
+    for length in range(2, 5)
+) | frozenset(map(float, (*range(-9, 0), 7, 8, 9)))  # fmt: skip
+"""Numbers that conventionally say why there is no value."""
+
+MOST_CODED = 1 / 3
+"""A number in a larger share of the rows is a state, whatever it means."""
 
 
 def objections_to(
@@ -143,8 +157,8 @@ def objections_to(
     found = []
     if not believed and (first := _wrong_kind(column, labelled, decimal, signs)):
         found.append(first)
-    if column.numbers is not None:
-        found += _sentinels(column, believed)
+    if column.numbers is not None and (codes := _sentinels(column, believed)):
+        found = [one for one in found if not one.hint] + codes  # hints once they are missing
     if not found and not believed and labelled:
         found += _many_states(column)
     return found
@@ -192,84 +206,6 @@ def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Object
     return Objection(column.name, "has no name; give it one", (dropped(column.name),))
 
 
-def imputed(columns: Sequence[Column]) -> list[Objection]:
-    """Name the columns whose arcs may come from imputing the mode.
-
-    Those with a large share of missing values, and those that are missing in the same rows: all of
-    these rows get the same states, which looks like a dependence.
-    """
-    ways = tuple(ways_for_missing(["em", "pnal"]))
-    gaps = [column for column in columns if column.n_missing]
-    share = f"{MUCH_IMPUTED:.0%}"
-    much = f"has more than {share} of its values imputed with one state; this can create arcs"
-    found = [
-        Objection(column.name, much, ways)
-        for column in gaps
-        if column.n_missing > MUCH_IMPUTED * column.n_rows
-    ]
-    together, rows = missing_together(gaps)
-    seen = f"is missing in the same rows as others (up to {rows}); imputing them can create arcs"
-    return found + [Objection(column.name, seen, ways) for column in together]
-
-
-def advice_on_missing(columns: Sequence[Column], ways: Sequence[str]) -> tuple[str, str]:
-    """Recommend one of these ways to treat missing values, with the reason."""
-    gaps = [column for column in columns if column.n_missing]
-    left = n_complete(gaps)
-    n_rows = gaps[0].n_rows
-    if n_rows - left <= FEW_INCOMPLETE * n_rows:
-        return "drop", f"because {left:,} of {n_rows:,} rows are complete"
-    if "pnal" not in ways:
-        share = left / n_rows
-        apart = "; learn uses all rows, and may find another network"
-        if share >= ENOUGH_ROWS:
-            return "drop", f"because only complete rows can be used, {share:.0%} of them{apart}"
-        return "state", f"because only {share:.0%} of the rows are complete{apart}"
-    most = max(gaps, key=lambda column: column.n_missing)
-    share = most.n_missing / most.n_rows
-    if share > MUCH_MISSING:
-        return "pnal", f"because {share:.0%} of {most.name!r} is missing"
-    together, rows = missing_together(gaps)
-    if together:
-        names = shown_names([column.name for column in together], 4)
-        return "pnal", f"because they are missing together ({names} in up to {rows} rows)"
-    if "em" not in ways:
-        return "pnal", (
-            "because data that a network completed cannot show how sure its arcs are; "
-            "learn uses em here, and may find another network"
-        )
-    return "em", f"because they are few (at most {share:.1%} of a column) and scattered"
-
-
-def n_complete(gaps: Sequence[Column]) -> int:
-    """Return the number of rows in which none of these columns is missing."""
-    complete = np.logical_and.reduce([column.present for column in gaps])
-    repeats = gaps[0].raw.repeats
-    return int(repeats[complete].sum() if len(repeats) else complete.sum())
-
-
-def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
-    """Return the columns that are missing in the same rows as another, and the most such rows.
-
-    Two columns are missing together if more than ``FEW_ROWS`` rows lack both, which are half of
-    the rows that lack one of them, and twice as many as there would be by chance.
-    """
-    if not gaps:
-        return [], 0
-    lines, repeats, n_rows = gaps[0].raw.n_rows, gaps[0].raw.repeats, gaps[0].n_rows
-    both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // len(gaps) + 1
-    for first in range(0, lines, block):
-        absent = np.array([c.raw.part(first, first + block) < 0 for c in gaps], np.float32)
-        times = repeats[first : first + block].astype(np.float64) if len(repeats) else 1
-        both += ((absent * times) @ absent.T).astype(np.int64)
-    single = both.diagonal()
-    alike = (both > FEW_ROWS) & (2 * both >= np.minimum.outer(single, single))
-    alike &= both * n_rows >= 2 * np.multiply.outer(single, single)
-    np.fill_diagonal(alike, False)
-    found = [column for column, others in zip(gaps, alike, strict=True) if others.any()]
-    return found, int(both[alike].max(initial=0))
-
-
 def tell(found: Sequence[Objection], n_columns: int) -> None:
     """Warn about columns that are suspicious; of ``n_columns`` two must be left by the advice."""
     alike: dict[str, list[Objection]] = {}
@@ -284,15 +220,31 @@ def tell(found: Sequence[Objection], n_columns: int) -> None:
         warn(DataWarning(f"{who}{first.seen}{first.example}", *ways))
 
 
-def counts_in(name: str) -> Objection:
-    """Say that a column seems to hold counts."""
-    seen = "looks like counts: the other columns never repeat a row"
+def counts_in(
+    column: Column, others: Sequence[Column], quantities: Collection[str]
+) -> Objection | None:
+    """Say that a column seems to hold counts, or why it does not although its name says so.
+
+    ``quantities``: columns that are not categories; in a table of counts there are none.
+    """
+    name = column.name
+    if not may_be_counts(column):
+        return None
     way = Way("counts", name, "if it says how often each row occurs")
-    return Objection(name, seen, (way, kept(name)), (way,), refused=True)
+    why_not = why_not_counts(column, others, quantities)
+    if not why_not:
+        seen = "looks like counts: the other columns never repeat a row"
+        return Objection(name, seen, (way, kept(name)), (way,), refused=True)
+    if not named_counts(column):
+        return None
+    return Objection(name, f"is named like counts, but not read as such because {why_not}", (way,))
 
 
 def duplicates(columns: Sequence[Column]) -> list[Objection]:
-    """Name columns that say the same as an earlier one: their values go together one to one."""
+    """Name columns that say the same as an earlier one: their values go together one to one.
+
+    Values that occur less than twice on average may do so by chance, unless they are equal.
+    """
     if not columns or columns[0].raw.n_rows < _LEAST_ALIKE:
         return []
     by_sizes: dict[tuple[int, ...], list[Column]] = {}
@@ -304,8 +256,13 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
     for alike in by_sizes.values():
         for i, column in enumerate(alike[1:], 1):
             twin = next((other for other in alike[:i] if _same(other, column)), None)
-            if twin is not None:
-                seen = f"duplicates {twin.name!r}, value for value"
+            repeats = 2 * int((column.counts > 0).sum()) <= column.n_present
+            if twin is not None and (repeats or _equal(twin, column)):
+                seen = (
+                    f"duplicates {twin.name!r}"
+                    if _equal(twin, column)
+                    else f"and {twin.name!r} determine each other"
+                )
                 found.append(Objection(column.name, seen, (dropped(column.name),)))
     return found
 
@@ -384,9 +341,11 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
         if most:
             return replace(leave_out(name, seen), example=example)
         return Objection(name, seen, (dropped(name),), example=example)
+    part, *rest = varying_parts(labels) or [""]
+    others = f"(or {', '.join(rest)}) " if rest else ""
     ways = (
         Way("discretize", f"{name}=mdl", "to treat it as a quantity"),
-        Way("discretize", f"{name}=month", "(or year, weekday) for a part of it"),
+        *([Way("discretize", f"{name}={part}", f"{others}for a part of it")] if part else []),
         dropped(name),
     )
     return Objection(name, seen, ways, ways[:1], refused=most, example=example)
@@ -437,26 +396,59 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
             why = f"treated as a quantity because {why}"
             return replace(found, ways=(dropped(name),), advice=advice, why=why)
         return found
-    if not labelled and _are_codes(name, distinct, rows):
+    if not labelled and _NAME_OF_CODE.fullmatch(name) and rows >= _ROWS_A_CODE * distinct:
         way = Way("categorical", [name])
         seen = f"has {distinct} numbers, and its name suggests codes"
         cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
         return Objection(name, seen, (way, cut), (way,), hint=True)
-    is_named = rows > MANY_STATES and _NAME_OF_ID.fullmatch(name) is not None
-    if is_named and distinct >= _NEARLY_ALL * rows:
-        seen = f"looks like an identifier: {distinct} of {rows} values are distinct"
-        example = f", such as {low:.0f}"
-        return replace(leave_out(name, seen), ways=(dropped(name), cut), example=example)
-    if not labelled and distinct > MANY_STATES and _NAME_OF_UNIT.fullmatch(name):
-        seen = f"has {distinct} numbers in {rows} rows, and its name suggests who was measured"
-        return replace(leave_out(name, seen, cut, refused=False), hint=True)
+    if identifier := _identifier(column, distinct, low, labelled, cut):
+        return identifier
     different = _all_different(column) if labelled else []
     if different:
         return different[0]
-    crowded = distinct > FEW_STATES and rows < ROWS_A_STATE * distinct
-    if labelled and crowded and distinct <= MANY_STATES:
+    return _few_numbers(column, distinct) if labelled else None
+
+
+def _identifier(
+    column: Column, distinct: int, low: float, labelled: bool, cut: Way
+) -> Objection | None:
+    """Say whether the name says that whole numbers identify rows, or those who were measured.
+
+    They do if there are more than 20, or too few rows for each of them to be a state.
+    """
+    rows, name = column.n_present, column.name
+    named = _NAME_OF_ID.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
+    nearly = distinct >= _NEARLY_ALL * rows
+    crowded = distinct > MANY_STATES or (distinct > FEW_STATES and rows < ROWS_A_STATE * distinct)
+    if low < 0 or not (named or (nearly and _NAME_OF_CODE.fullmatch(name))) or not crowded:
+        return None
+    seen = (
+        f"looks like an identifier: {distinct} of {rows} values are distinct"
+        if nearly
+        else f"identifies {distinct:,} units in {rows:,} rows: rows are not independent, so "
+        "margins and support are overstated"
+    )
+    found = leave_out(name, seen, refused=nearly or not labelled)
+    return replace(found, ways=(dropped(name), cut), example=f", such as {low:.0f}" * nearly)
+
+
+def _few_numbers(column: Column, distinct: int) -> Objection | None:
+    """Decide whether a small number of distinct whole numbers are states or a quantity."""
+    rows, name = column.n_present, column.name
+    if distinct > MANY_STATES or distinct <= FEW_STATES:
+        return None
+    if rows < ROWS_A_STATE * distinct:
         return _quantity(column, f"has {distinct} numbers in {rows} rows")
-    return None
+    if distinct <= HARDLY_A_SCALE:
+        return None
+    rare = int(((column.counts > 0) & (column.counts < ROWS_A_STATE)).sum())
+    if 4 * rare >= distinct and not _NAME_OF_CODE.fullmatch(name):
+        seen = f"has {distinct} whole numbers, {rare} of them in fewer than {ROWS_A_STATE} rows"
+        return _quantity(column, seen)
+    way = Way("categorical", [name])
+    cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
+    seen = f"has {distinct} whole numbers, which can be categories"
+    return Objection(name, seen, (way, cut), (way,), hint=True)
 
 
 def _why_a_quantity(column: Column, low: float) -> str:
@@ -468,11 +460,6 @@ def _why_a_quantity(column: Column, low: float) -> str:
     codes = column.raw.to_codes()
     numbers = np.empty(0) if column.numbers is None else column.numbers[codes[codes >= 0]]
     return "" if bool((np.diff(numbers) > 0).all()) else "the rows are in another order"
-
-
-def _are_codes(name: str, distinct: int, rows: int) -> bool:
-    named = _NAME_OF_CODE.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
-    return named is not None and rows >= _ROWS_A_CODE * distinct
 
 
 def _are_years(column: Column, low: float, high: float) -> bool:
@@ -502,23 +489,66 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
     """Find numbers that stand for something else, far away from those that are quantities."""
     if column.numbers is None:
         return []
-    values = column.numbers[column.counts > 0]
-    odd = np.isin(values, list(_SENTINELS))
-    rest = values[~odd]
-    if not odd.any() or len(rest) < 2 or rest.min() == rest.max():
-        return []
-    low, high = float(rest.min()), float(rest.max())
-    far = [v for v in values[odd].tolist() if max(low - v, v - high) > high - low]
     found = []
-    for value in sorted(far):
+    codes, rest = _far_away(np.unique(column.numbers[column.counts > 0]))
+    for value in codes:
         cells = int(column.counts[column.numbers == value].sum())
+        if cells > MOST_CODED * column.n_present:
+            continue
         seen = (
             f"holds {value:.0f} in {counted(cells, 'cell')}, far from the others "
-            f"({low:g} to {high:g})"
+            f"({rest[0]:g} to {rest[-1]:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")
         found.append(Objection(column.name, seen, (way,), () if believed else (way,)))
     return found
+
+
+def _far_away(values: Floats) -> tuple[list[float], Floats]:
+    """Return the codes at the ends of rising numbers that a gap separates, and the other numbers.
+
+    Codes stand together (97, 98, 99), so all of an end are taken off before the gap is looked at.
+    Of single digits one is 9 or at most −7, and the other numbers are without gaps, as answers are.
+
+    >>> _far_away(np.array([0.0, 1, 2, 3, 98, 99]))[0], _far_away(np.array([1.0, 2, 4, 8]))[0]
+    ([98.0, 99.0], [])
+    """
+    is_code = np.isin(values, list(_SENTINELS))
+    if is_code.all():
+        return [], values
+    first, last = int((~is_code).argmax()), len(values) - int((~is_code)[::-1].argmax())
+    low, rest, high = values[:first], values[first:last], values[last:]
+    if len(rest) < 2:
+        return [], values
+    spread, found = rest[-1] - rest[0], list[float]()
+    answers = spread == len(rest) - 1 and bool((rest == np.floor(rest)).all())
+    for codes, nearest, gap in ((low, low[-1:], rest[0]), (high, high[:1], rest[-1])):
+        if not len(codes):
+            continue
+        digits = bool((np.abs(codes) < 10).any())
+        if abs(gap - nearest[0]) > spread and (
+            not digits or (answers and (codes[-1] >= 9 or codes[0] <= -7))
+        ):
+            found += codes.tolist()
+    return found, rest
+
+
+def coded_by_others(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:
+    """Take back objections to numbers that another column determines: they mean something."""
+    by_name = {column.name: column for column in columns}
+    marks, places = [], []
+    for i, one in enumerate(found):
+        column = by_name.get(one.column)
+        na = next((way.value for way in one.ways if way.setting == "na"), None)
+        if column is not None and column.numbers is not None and isinstance(na, list):
+            value = np.append(column.numbers == float(str(na[0]).rpartition("=")[2]), False)
+            marks.append((column, value[column.raw.to_codes()]))
+            places.append(i)
+    reasons = explained(marks, columns)
+    meant = {
+        i for i, one in zip(places, reasons, strict=True) if one is not None and one.determines
+    }
+    return [one for i, one in enumerate(found) if i not in meant]
 
 
 def _missing_words(column: Column) -> list[Objection]:

@@ -13,6 +13,7 @@ from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
 from parentage.scoring.catalogue import by_name, shown_name
+from parentage.scoring.scores.node_average import about_few_rows
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
@@ -177,6 +178,9 @@ def methods(
             f"{found.score:.4f}."
         )
         said += [treated] if (treated := _about_missing(scope)) else []
+        if table is not None and (scope.score or "").startswith("pnal"):
+            few = about_few_rows(table, network.to_dict())
+            said += [f"{few}."] if few else []
         if scope.constraints:
             said.append(f"Constraints: {_constraints(scope)}.")
     if support is not None:

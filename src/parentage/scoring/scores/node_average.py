@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.table import MISSING, Table
-from parentage.errors import TableError, Way
+from parentage.errors import TableError, Way, counted
 from parentage.scoring.scores.fixed_point import FixedPoint
 from parentage.scoring.scores.score import Score, entropy_sum, free_parameters
 
@@ -128,6 +128,23 @@ def check_observed(table: Table) -> None:
             raise TableError(
                 f"column {name!r} has no values at all", Way("drop", [name], "to leave it out")
             )
+
+
+FEW_ROWS = 30
+"""A family scored on fewer rows is not to be relied on."""
+
+
+def about_few_rows(table: Table, parents: Mapping[str, Sequence[str]]) -> str:
+    """Say how many families of a network were scored on few rows; nothing if none was."""
+    rows = rows_of_families(table, parents).values() if table.has_holes else ()
+    few = sum(number < FEW_ROWS for number in rows)
+    if not few:
+        return ""
+    verb, them = ("is", "it") if few == 1 else ("are", "them")
+    return (
+        f"{few} of {counted(len(parents), 'family', 'families')} {verb} scored on fewer than "
+        f"{FEW_ROWS} rows; do not rely on {them}"
+    )
 
 
 def rows_of_families(table: Table, parents: Mapping[str, Sequence[str]]) -> dict[str, int]:
