@@ -70,6 +70,9 @@ Report = Callable[[Progress], None]
 """What is called with the progress of the work."""
 
 
+ROOM_FOR_ECHO = 2
+"""Columns of a terminal that bars leave free: it shows ^C there, and the line must not wrap."""
+
 REFRESH = 0.1
 """Seconds between two pictures in a notebook."""
 
@@ -173,7 +176,9 @@ class Terminal:
             BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
             TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
         )  # fmt: skip
-        console = console or Console(stderr=True)
+        if console is None:
+            console = Console(stderr=True)
+            console.width = max(1, console.width - ROOM_FOR_ECHO)
         self.bars = Bars(*columns, console=console, transient=True)
         self.line = console.status("learning")
         self.tasks: dict[tuple[str, str], Any] = {}

@@ -240,7 +240,9 @@ def _arrived(seconds: float, memory: int | None) -> Stop:
 
 
 @contextlib.contextmanager
-def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
+def interruptible(
+    stop: Stop, *, command: bool = False, tell: Callable[[], None] | None = None
+) -> Iterator[Stop]:
     """Let Ctrl-C or SIGTERM end the work first: one signal cancels, a second one raises.
 
     A command then writes what it has and ends by itself. In a library Ctrl-C returns what there is
@@ -249,6 +251,9 @@ def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
 
     Signals are taken over in the main thread only, and only those that have no other handler. A
     ``KeyboardInterrupt`` that arrives in another way is the caller's.
+
+    ``tell`` is called when the first signal arrives, in a thread of its own: the streams that it
+    writes to may be in use where the signal interrupts.
     """
     taken = [number for number in SIGNALS if _is_free(number)]
     before = {number: signal.getsignal(number) for number in taken}
@@ -259,6 +264,8 @@ def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
         if stop.cancelled.is_set():
             raise KeyboardInterrupt
         stop.cancelled.set()
+        if tell is not None:
+            threading.Thread(target=tell, daemon=True).start()
 
     for number in taken:
         signal.signal(number, cancel)
