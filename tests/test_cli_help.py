@@ -16,8 +16,8 @@ from parentage.cli.options import (
     GroupedCommand,
     GroupedOption,
     first_sentence,
-    parse_size,
 )
+from parentage.work.settings import parse_size
 
 NAMES = cli.list_commands(click.Context(cli))
 
@@ -80,7 +80,7 @@ def test_commands_are_listed_by_what_they_are_for() -> None:
 
 def test_check_says_how_much_memory_it_takes() -> None:
     assert "4GB by default" in ok("check", "--help")
-    assert parse_size("4GB") == MEMORY
+    assert parse_size("memory", "4GB") == MEMORY
 
 
 @pytest.mark.parametrize(

@@ -175,7 +175,7 @@ def test_violations_are_told_in_words() -> None:
 
 def test_lists_that_do_not_fit_the_memory_are_refused_beforehand() -> None:
     lists = full_lists()
-    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* is left; allow fewer"):
+    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* is free; allow fewer"):
         learn_lists(lists, memory=1_000)
     assert learn_lists(lists, memory=used_memory() + 10**9).optimal
 

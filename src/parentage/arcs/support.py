@@ -79,7 +79,7 @@ def support(
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
     time_limit: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     executor: Any = None,

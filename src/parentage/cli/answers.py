@@ -28,11 +28,11 @@ from parentage.cli.output import (
     print_json,
     say,
     show_progress,
-    table_text,
     warn,
 )
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
+from parentage.work.aligned import table_text
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:

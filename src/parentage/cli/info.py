@@ -17,8 +17,9 @@ from parentage.cli.options import (
     settings,
     write_recipe_of,
 )
-from parentage.cli.output import print_json, say_if_compiling, table_text, variables_text
+from parentage.cli.output import print_json, say_if_compiling, variables_text
 from parentage.errors import counted
+from parentage.work.aligned import table_text
 from parentage.work.memory import gigabytes
 from parentage.work.progress import duration
 

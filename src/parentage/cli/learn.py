@@ -31,7 +31,6 @@ from parentage.cli.output import (
     print_json,
     say,
     show_progress,
-    table_text,
     variables_text,
     warn,
 )
@@ -42,6 +41,7 @@ from parentage.errors import counted
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
+from parentage.work.aligned import table_text
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import compiling
 

@@ -33,6 +33,7 @@ from parentage.work.settings import (
     help_of,
     like,
     option_of,
+    parse_size,
     setting,
 )
 
@@ -60,7 +61,6 @@ ELSEWHERE = {
 """Options that other commands have, and what to do instead."""
 
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _WHOLE = "parentage.help.whole"
 
 
@@ -191,7 +191,8 @@ class GroupedCommand(click.Command):
         """Say how a way out is taken that this command has no option for; nothing if it has."""
         for way in ways:
             if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
-                table = shlex.quote(str(ctx.params.get("source", "TABLE")))
+                given = ctx.params.get("data") or ctx.params.get("source")
+                table = shlex.quote(str(given or "TABLE"))
                 typed = way.typed("command line")
                 return f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
         return ""
@@ -314,7 +315,7 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         facts = {"is_flag": True, "flag_value": not default, "default": default}
     elif typed.kind is Bytes:
         facts["default"] = default
-        facts["callback"] = lambda _c, _o, given: None if given is None else parse_size(given)
+        facts["callback"] = lambda _c, _o, given: given and parse_size(field.name, given)
     elif typed.repeatable:
         facts |= {"multiple": True, "callback": lambda _c, _o, given: given or default}
         first = first_sentence(help_text)[:-1]
@@ -489,20 +490,6 @@ def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
         )
     recipe.save(path)
     say(f"wrote the recipe to {path}; --recipe reads it")
-
-
-def parse_size(text: str) -> int:
-    """Read a size of memory in bytes.
-
-    >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g")
-    (4000000000, 536870912, 1500000000)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise InputError(f"--memory {text!r}: type a size such as 4GB or 500MB")
-    number, unit, binary = found.groups()
-    power = "KMGT".index(unit.upper()) + 1 if unit else 0
-    return int(float(number) * (1024 if binary else 1000) ** power)
 
 
 def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str, int]]:

@@ -35,55 +35,16 @@ MANY_VARIABLES = 60
 FIRST_VARIABLES = 30
 """Number of variables that a terminal shows of more."""
 
-NARROWEST = 8
-"""Characters that a column of names keeps in a narrow terminal."""
-
 
 def print_json(content: Any) -> None:
     """Print one JSON object on stdout."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
-def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> str:
-    """Align columns: the first ``left`` to the left, the others to the right.
-
-    >>> print(table_text(("child", "sets"), [("a", "10"), ("bcdef", "7")]))
-    child  sets
-    a        10
-    bcdef     7
-    """
-    from parentage.errors import shortened
-
-    columns = list(zip(head, *rows, strict=True))
-    widths = [max(len(cell) for cell in column) for column in columns]
-    if sys.stdout.isatty():
-        widths = fitted(widths, left, shutil.get_terminal_size().columns)
-    lines = []
-    for row in (head, *rows):
-        cells = [
-            shortened(cell, width).ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def fitted(widths: Sequence[int], left: int, room: int) -> list[int]:
-    """Narrow the widest of the first ``left`` columns until a table fits into ``room``.
-
-    >>> fitted([30, 12, 9], 2, 45)
-    [20, 12, 9]
-    """
-    widths = list(widths)
-    over = sum(widths) + 2 * (len(widths) - 1) - room
-    while over > 0 and max(widths[:left], default=0) > NARROWEST:
-        widths[widths.index(max(widths[:left]))] -= 1
-        over -= 1
-    return widths
-
-
 def beside(start: str, words: str) -> str:
     """Put words after the start of a line; a terminal that is too narrow gets several lines."""
+    from parentage.work.aligned import NARROWEST
+
     room = shutil.get_terminal_size().columns - len(start)
     if not sys.stdout.isatty() or len(words) <= room:
         return start + words
@@ -93,6 +54,8 @@ def beside(start: str, words: str) -> str:
 
 def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
     """Align one row for each variable; of many show the first, and say where the rest is."""
+    from parentage.work.aligned import table_text
+
     if len(rows) <= MANY_VARIABLES:
         return table_text(head, rows, left=2)
     hidden = len(rows) - FIRST_VARIABLES
@@ -171,7 +134,7 @@ def interruptible(running: Running) -> Iterator[Stop]:
     """Let the first Ctrl-C end the work, not the command; exit with 130 once it has printed."""
     from parentage.work.stop import interruptible as taken_over
 
-    with taken_over(running.stop(), command=True) as stop:
+    with taken_over(running.stop(), command=True, tell=lambda: say("stopping …")) as stop:
         yield stop
     if stop.cancelled.is_set():
         sys.exit(130)

@@ -21,10 +21,11 @@ from parentage.cli.options import (
     settings,
     tell_reading,
 )
-from parentage.cli.output import interruptible, print_json, say, show_progress, table_text, warn
+from parentage.cli.output import interruptible, print_json, say, show_progress, warn
 from parentage.cli.query import refuse_without_table, table_of
 from parentage.errors import counted
 from parentage.optimise.settings import Optimising
+from parentage.work.aligned import table_text
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
 

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError, counted, did_you_mean
+from parentage.errors import InputError, UndecidedError, counted, did_you_mean
 from parentage.network import SMOOTHING
 
 if TYPE_CHECKING:
@@ -347,12 +347,18 @@ class Network:
     def fit(self, table: object, *, smoothing: float = SMOOTHING) -> Parameters:
         """Estimate the conditional probabilities from a table, a data frame or a file.
 
-        See ``parameters.fit_parameters``.
+        See ``parameters.fit_parameters``. Of a table that needed decisions pass the one that was
+        learned from: ``solution.network.fit(solution.table)``.
         """
         from parentage.data.reading import as_table
         from parentage.network.parameters import fit_parameters
 
-        return fit_parameters(self, as_table(table), smoothing=smoothing)
+        try:
+            read = as_table(table)
+        except UndecidedError as error:
+            error.add_note("The table that a network was learned from is solution.table.")
+            raise
+        return fit_parameters(self, read, smoothing=smoothing)
 
     def save(
         self,

@@ -110,7 +110,7 @@ def write_network(
         (:mod:`parentage.view.figure`).
     """
     name = os.fspath(path)
-    kind = _format_of(name, None)
+    kind = _format_of(name, None, (*EXTENSIONS, PAGES[0]))
     record = NetworkRecord.of(result, parameters, provenance)
     network, gains = record.network, record.gains
     needed = kind in WITH_PARAMETERS or (kind == "json" and table)
