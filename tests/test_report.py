@@ -20,7 +20,7 @@ from hypothesis import given, settings
 import parentage
 from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, is_firm
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import Table
 from parentage.errors import InputError
@@ -32,7 +32,6 @@ from parentage.optimise.near import near_optimal
 from parentage.report import save
 from parentage.report.gather import (
     gather,
-    is_firm,
     mutual_information,
     next_sets,
     refused_parents,
@@ -88,7 +87,7 @@ def test_who_goes_with_whom(table: Table) -> None:
 @settings(max_examples=40, deadline=None)
 @given(tables())
 def test_reasons_are_true(table: Table) -> None:
-    """For a proven network without limits every other parent costs more, or closes a circle."""
+    """For a proven network without limits every other parent costs more, or closes a cycle."""
     if table.n_variables - len(table.constant) < 2:
         return
     solution = parentage.learn(table, threads=1)
@@ -105,11 +104,11 @@ def test_reasons_are_true(table: Table) -> None:
             assert one.change == pytest.approx(whole - local_score(table, child, members))
             alone = local_score(table, child, [other]) - local_score(table, child)
             assert one.alone == pytest.approx(alone)
-            for a, b in zip(one.circle, one.circle[1:], strict=False):
+            for a, b in zip(one.cycle, one.cycle[1:], strict=False):
                 assert a in network.parents[b]
-            if one.circle:
-                assert (one.circle[0], one.circle[-1]) == (v, one.parent)
-            assert one.why in ("cost", "circle") or one.change < 1e-6
+            if one.cycle:
+                assert (one.cycle[0], one.cycle[-1]) == (v, one.parent)
+            assert one.why in ("cost", "cycle") or one.change < 1e-6
             assert why_text(network, v, one)
 
 
@@ -254,7 +253,7 @@ def test_the_table_of_arcs_is_taken_along() -> None:
     assert rows == [
         ["from", "to", "need", "adjacency"],
         ["100%", "b_1 & c", "7.5", "0.25"],
-        ["'=sum", "b_1 & c", "1.0", "0.25"],
+        ["'=sum", "b_1 & c", "1", "0.25"],
     ]
     lines = latex(page, shown).splitlines()
     assert lines[0] == r"\begin{tabular}{llrr}" and lines[-1] == r"\end{tabular}"

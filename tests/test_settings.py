@@ -366,8 +366,8 @@ def test_names_of_other_programs_are_known() -> None:
         ("--blacklist", "--forbid"), ("--whitelist", "--require"), ("--maxp", "--max-parents"),
     ):  # fmt: skip
         said = run("learn", "t.csv", wrong, "a,b").stderr
-        assert f"Did you mean '{right}'?" in said
-    assert "Did you mean '--output'?" in run("learn", "t.csv", "--outputt", "x").stderr
+        assert f"did you mean '{right}'?" in said
+    assert "did you mean '--output'?" in run("learn", "t.csv", "--outputt", "x").stderr
 
 
 def test_the_estimator_refuses_a_wrong_keyword_with_the_right_one() -> None:

@@ -24,7 +24,10 @@ class Supporting(Settings):
     )
     within: float | None = setting(
         None,
-        "Count arcs in all networks at least 1/FACTOR as probable as the best.",
+        """
+        Print shares of all networks at least 1/FACTOR as probable as the best. For each arc: how
+        much of their posterior probability have the networks in which the two are adjacent.
+        """,
         Option("FACTOR", float, least=1, common=True),
     )
     max_networks: int = setting(

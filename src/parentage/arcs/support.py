@@ -349,7 +349,7 @@ def _other(
         known,
         in_near_optimal=0.0 if own is None else own.classes,
         near_weight=weight,
-        near_adjacency=weight + (0.0 if back is None else back.weight),
+        near_adjacency=min(1.0, weight + (0.0 if back is None else back.weight)),
     )
 
 

@@ -136,7 +136,9 @@ def path_text(found: PenaltyPath) -> str:
     ]
     proven = "all proven optimal" if found.optimal else "not all proven"
     exact = "on a grid: other networks may lie between" if found.grid else "none is missing"
-    return "\n".join([*lines, "", f"{len(found)} networks, {proven}; {exact}.", found.sentence()])
+    return "\n".join(
+        [*lines, "", f"{counted(len(found), 'network')}, {proven}; {exact}.", found.sentence()]
+    )
 
 
 @command()

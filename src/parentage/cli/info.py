@@ -102,7 +102,7 @@ def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
         head = (*head, "max parents")
     if table.has_holes:
         head = (*head, "missing")
-    lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
+    lines = [f"{table.n_rows:,} rows, {table.n_variables:,} variables", ""]
     lines += [variables_text(head, rows, "--json"), ""]
     if found.constant:
         lines.append(f"Constant: {', '.join(found.constant)}")
@@ -124,9 +124,9 @@ def _no_end_text(score: str) -> str:
     from parentage.scoring.catalogue import by_name
 
     return (
-        f"{by_name(score).title} sets no limit on parents: no known rule prunes large parent sets. "
-        "Set a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
-        "before the number of parents that has more than 33 million sets. The output states up to "
+        f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
+        "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
+        "the search ends before the number of parents that has more than 33 million sets. The output states up to "
         "how many parents the lists are complete."
     )
 

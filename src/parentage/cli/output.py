@@ -52,15 +52,20 @@ def beside(start: str, words: str) -> str:
     return ("\n" + " " * len(start)).join([start + lines[0], *lines[1:]])
 
 
+def shown_of(n_variables: int) -> int:
+    """Return how many of the variables a terminal shows."""
+    return n_variables if n_variables <= MANY_VARIABLES else FIRST_VARIABLES
+
+
 def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
     """Align one row for each variable; of many show the first, and say where the rest is."""
     from parentage.work.aligned import table_text
 
-    if len(rows) <= MANY_VARIABLES:
-        return table_text(head, rows, left=2)
-    hidden = len(rows) - FIRST_VARIABLES
-    shown = table_text(head, rows[:FIRST_VARIABLES], left=2)
-    return f"{shown}\nand {hidden:,} more variables (all: {rest})"
+    shown = shown_of(len(rows))
+    text, hidden = table_text(head, rows[:shown], left=2), len(rows) - shown
+    if not hidden:
+        return text
+    return f"{text}\nand {hidden:,} more variables (all: {rest})"
 
 
 def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> None:

@@ -308,7 +308,10 @@ def _predict(
                     "accuracy": right})  # fmt: skip
     if output is not None or not as_json:
         head = (column, *(f"P({label})" for label in labels))
-        body = ([labels[k], *row] for k, row in zip(best, shares.tolist(), strict=True))
+        body = (
+            [labels[k], *(f"{p:.6g}" for p in row)]
+            for k, row in zip(best, shares.tolist(), strict=True)
+        )
         deliver(csv_text(head, body), output)
     if right is not None:
         count = f"{int(known.sum()):,}"
@@ -331,7 +334,7 @@ def _impute(
     if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
-    say(f"imputed {cells:,} values in {len(filled)} columns")
+    say(f"imputed {counted(cells, 'value')} in {counted(len(filled), 'column')}")
 
 
 def _likelihood(parameters: Parameters, table: Table, output: str | None, as_json: bool) -> None:

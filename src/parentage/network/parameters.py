@@ -417,7 +417,7 @@ class Parameters:
         save(self, path, table=table, size=size)
 
     def __repr__(self) -> str:
-        return f"Parameters: {len(self.states)} variables, {self.n_free} free parameters"
+        return f"Parameters: {len(self.states):,} variables, {self.n_free:,} free parameters"
 
     def to_dict(self) -> dict[str, list[list[float]]]:
         """Return ``{variable: rows of its table}``."""

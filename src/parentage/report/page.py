@@ -301,7 +301,7 @@ def latex(page: Page, columns: Sequence[ArcColumn]) -> str:
 
 
 def arcs_csv(page: Page, columns: Sequence[ArcColumn]) -> str:
-    """Return the table of arcs as CSV, numbers in full."""
+    """Return the table of arcs as CSV, numbers with six digits."""
     keys = [column.key for column in columns]
     rows = ([*map(shown, one.arc), *(getattr(one, key) for key in keys)] for one in by_need(page))
     return csv_text(["from", "to", *keys], (map(spreadsheet_cell, row) for row in rows))
@@ -473,8 +473,8 @@ def why_text(network: Network, v: int, one: Refused) -> str:
             f"{one.cost:.1f}."
         )
     gain = f"It would gain {one.change:.1f} here, but"
-    if one.why == "circle":
-        way = " → ".join(shown(network.names[u]) for u in one.circle)
+    if one.why == "cycle":
+        way = " → ".join(shown(network.names[u]) for u in one.cycle)
         return f"{gain} it is a descendant: {way}. The arc would close a cycle."
     if one.why == "limit":
         return f"{gain} the limit leaves no room for another parent."

@@ -53,7 +53,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from parentage.errors import ConstraintError, InfeasibleError, InputError, Way, did_you_mean
+from parentage.errors import (
+    ConstraintError,
+    InfeasibleError,
+    InputError,
+    Way,
+    counted,
+    did_you_mean,
+)
 from parentage.files.decoding import DecodingError, decoded
 from parentage.work.settings import check_names, refuses_wrong_names
 
@@ -243,8 +250,8 @@ class Constraints:
             needed = self.required_parents.get(child, frozenset())
             if len(needed) > limit:
                 raise InfeasibleError(
-                    f"{child!r} may have at most {limit} parents but {len(needed)} are required: "
-                    + ", ".join(sorted(needed))
+                    f"{child!r} may have at most {counted(limit, 'parent')}, and {len(needed)} are "
+                    f"required: {', '.join(sorted(needed))}"
                 )
         cycle = self._required_cycle()
         if cycle:
@@ -439,7 +446,7 @@ class Prior:
             return ""
         parts = [] if self.default == 0.5 else [f"{self.default:g} for every arc"]
         if self.arcs:
-            count = f"{len(self.arcs)} arc{'' if len(self.arcs) == 1 else 's'}"
+            count = counted(len(self.arcs), "arc")
             parts.append(f"for {count} of {'its' if len(self.arcs) == 1 else 'their'} own")
         return f"Scores include the log prior of the arcs (probability {', '.join(parts)})."
 

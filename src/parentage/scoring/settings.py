@@ -117,7 +117,8 @@ class Growing(Settings):
         """
         Work for expanding incomplete lists, in nominal seconds: roughly seconds of one core, but
         counted in operations, so that every run does the same. By default lists are expanded until
-        the time limit; without one, for a minute or as long as scoring took.
+        the time limit; without one, for a minute or for as long as scoring took, whichever is
+        longer.
         """,
         Option("S", float, least=0),
     )

@@ -132,9 +132,9 @@ def amount(value: float) -> str:
     """Write a difference of scores with four digits, or all that stand before the point.
 
     >>> [amount(x) for x in (0.00123456, 7.0, 1234.56, 89218.4, 1e9)]
-    ['0.001235', '7', '1235', '89,218', '1,000,000,000']
+    ['0.001235', '7', '1,235', '89,218', '1,000,000,000']
     """
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def number(count: int) -> str:

@@ -77,7 +77,7 @@ function makePanel(data, choose, stateButton, setTarget) {
       parts.push(make("h4", {}, "Other parent sets"),
         make("ul", { class: "plain" }, ...data.next[v].map(({ parents, ahead }) => {
           const set = parents.map((p) => data.names[p]).join(", ") || "no parents";
-          const text = ahead > 0 ? `scores ${number(ahead)} more here, but closes a circle or costs more elsewhere`
+          const text = ahead > 0 ? `scores ${number(ahead)} more here, but would close a cycle or costs more elsewhere`
             : `scores ${number(-ahead)} less`;
           return make("li", {}, `${set}: ${text}`);
         })));

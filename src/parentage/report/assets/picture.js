@@ -243,8 +243,9 @@ function makePicture(data, choose) {
     const shown = data.arcs.filter((arc) => !isWeak(arc)).length;
     const name = measure.selectedOptions[0].textContent;
     const limit = data.shares.includes(measure.value) ? percent(least) : number(least);
-    told.textContent = strict ? `${shown} of ${data.arcs.length} arcs: ${name} above ${limit}`
-      : `all ${data.arcs.length} arcs`;
+    const every = data.arcs.length, noun = every === 1 ? "arc" : "arcs";
+    told.textContent = strict ? `${shown} of ${every} ${noun}: ${name} above ${limit}`
+      : every === 1 ? "1 arc" : `all ${every} arcs`;
   }
   if (measure) {
     measure.addEventListener("change", () => { slider.value = 0; hide(); });
