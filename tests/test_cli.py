@@ -260,11 +260,10 @@ def test_errors_have_one_style(tmp_path: Path) -> None:
         (("learn", "t.csv", "--time-limit", "1m"), "--time-limit '1m' is not a number"),
         (("learn", "t.csv", "--threads", "1.5"), "--threads '1.5' is not a whole number"),
         (("learn", "t.csv", "--threads", "0"), "--threads '0' is less than 1"),
-        (("learn", "t.csv", "--scor", "bic"), "no such option '--scor'; did you mean '--score'?"),
+        (("learn", "t.csv", "--scor", "bic"), "no such option '--scor'; did you mean "),
         (("lern",), "no command 'lern'; did you mean 'learn'?"),
     ):
         first = refused(*args).splitlines()[0]
         assert first.startswith("parentage: error: ")
-        assert first.removeprefix("parentage: error: ").startswith(said[:20])
-        assert first.endswith(said[-15:])
+        assert first.removeprefix("parentage: error: ").startswith(said)
     assert f"{str(tmp_path)!r} is a folder" in refused("learn", "t.csv", "-o", str(tmp_path))

@@ -22,6 +22,7 @@ from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, is_firm
 from parentage.data.datasets import chest_clinic
+from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.network.formats.network_json import network_json_text, parse_network_json
@@ -30,6 +31,7 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal
 from parentage.report import save
+from parentage.report.facts import data_facts
 from parentage.report.gather import (
     gather,
     mutual_information,
@@ -662,3 +664,36 @@ def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
     read = parse_network_json(network_json_text(record), "net.json")
     save(read, tmp_path / "net.html")
     assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")
+
+
+def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:
+    rows = ["NA,x", "p,y", "q,x", "p,y", "q,NA"] * 9
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    table = read_table(tmp_path / "t.csv", missing="state")
+    facts = data_facts(table, None, {"source": str(tmp_path / "t.csv")})
+    told = [value for label, value in facts if "a 9, b 9" in value]
+    assert told == ["a 9, b 9"]
+    assert [label for label, value in facts if "t.csv" in value] == ["Read from"]
+    assert data_facts(None, None, {"source": "net.bif"}) == (("Source", "net.bif"),)
+
+
+def test_the_table_of_arcs_says_firm_or_open() -> None:
+    network = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
+    arcs = (ArcSupport("a", "b", need=5.0), ArcSupport("b", "c", need=1.0))
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, arcs)))
+    assert text.count("<td>firm</td>") == text.count("<td>open</td>") == 1
+    bare = tuple(replace(one, need=None, adjacency=0.9) for one in arcs)
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, bare)))
+    assert "<td>firm</td>" not in text
+
+
+def test_boxes_with_bars_have_room_for_the_labels_of_their_states() -> None:
+    from parentage.report.page import BAR_WIDTH, LETTER, MOST_LETTERS, picture
+
+    widths = []
+    for label in ("yes", "stage II (extensive disease)"):
+        table = Table.from_columns({"a": ["no", label] * 20})
+        page = gather(Network.from_arcs("a", []), table=table)
+        boxes = re.findall(r'<rect[^>]* width="([\d.]+)"', picture(page, bars=True)["parts"])
+        widths.append(float(boxes[0]))
+    assert widths[0] >= BAR_WIDTH and widths[1] >= BAR_WIDTH + LETTER * MOST_LETTERS

@@ -126,8 +126,8 @@ def _no_end_text(score: str) -> str:
     return (
         f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
         "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
-        "the search ends before the number of parents that has more than 33 million sets. The output states up to "
-        "how many parents the lists are complete."
+        "the search ends before the number of parents that has more than 33 million sets. The "
+        "output states up to how many parents the lists are complete."
     )
 
 

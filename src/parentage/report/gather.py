@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.arcs.records import ArcSupport, is_firm, shares_of, within_text
-from parentage.errors import InputError
+from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
@@ -393,7 +393,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if support.near is not None:
         near = support.near
         said.append(
-            f"In near-optimal: the share of {near.classes:,} equivalence classes with at least "
+            "In near-optimal: the share of "
+            f"{counted(near.classes, 'equivalence class', 'equivalence classes')} with at least "
             f"1/{near.factor:g} of the best one's probability that have the arc"
             f"{'' if near.complete else '; the list is not complete'}. Weight there: the share of "
             "their probability that the networks with the arc have."
