@@ -371,12 +371,13 @@ def test_names_of_other_programs_are_known() -> None:
 
 
 def test_the_estimator_refuses_a_wrong_keyword_with_the_right_one() -> None:
+    unchecked: Any = parentage.ParentageLearner
     for wrong, right in (
         ("forbid", "pass constraints=parentage.Constraints"), ("score", "did you mean 'criterion'"),
         ("targt", "did you mean 'target'"), ("drop", r"use parentage.read_table\(X, drop=…\)"),
     ):  # fmt: skip
         with pytest.raises(TypeError, match=f"no keyword '{wrong}'; {right}"):
-            parentage.ParentageLearner(**{wrong: 1})
+            unchecked(**{wrong: 1})
 
 
 def test_constraints_may_be_a_mapping() -> None:

@@ -25,8 +25,9 @@ class Supporting(Settings):
     within: float | None = setting(
         None,
         """
-        Print shares of all networks at least 1/FACTOR as probable as the best. For each arc: how
-        much of their posterior probability have the networks in which the two are adjacent.
+        Print shares of all networks at least 1/FACTOR as probable as the best. For each arc:
+        the share of these networks in which its two variables are adjacent, weighted by posterior
+        probability.
         """,
         Option("FACTOR", float, least=1, common=True),
     )

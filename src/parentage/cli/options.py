@@ -347,7 +347,7 @@ def _click_type(typed: Option) -> Any:
     return typed.kind if typed.kind not in (int, float) else Number(typed.kind, typed.least)
 
 
-class Number(click.ParamType):
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click
     """A number on the command line, refused in plain words."""
 
     name = "number"
