@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import signal
+import socket
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -252,8 +253,7 @@ def interruptible(
     Signals are taken over in the main thread only, and only those that have no other handler. A
     ``KeyboardInterrupt`` that arrives in another way is the caller's.
 
-    ``tell`` is called when the first signal arrives, in a thread of its own: the streams that it
-    writes to may be in use where the signal interrupts.
+    ``tell`` is called as soon as the first signal arrives, in a thread of its own.
     """
     taken = [number for number in SIGNALS if _is_free(number)]
     before = {number: signal.getsignal(number) for number in taken}
@@ -264,18 +264,46 @@ def interruptible(
         if stop.cancelled.is_set():
             raise KeyboardInterrupt
         stop.cancelled.set()
-        if tell is not None:
-            threading.Thread(target=tell, daemon=True).start()
 
     for number in taken:
         signal.signal(number, cancel)
     try:
-        yield stop
+        with _told(tell if taken else None):
+            yield stop
     finally:
         for number in taken:
             signal.signal(number, before[number])
         if signal.SIGTERM in arrived and not command:
             signal.raise_signal(signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _told(tell: Callable[[], None] | None) -> Iterator[None]:
+    """Call ``tell`` when the first signal arrives, in a thread of its own.
+
+    Python runs a handler in the main thread, when that is free: while kernels are compiled that can
+    take many seconds. The system writes the number of the signal to a socket at once.
+    """
+    if tell is None:
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+
+    def wait() -> None:
+        with ours:
+            while arrived := ours.recv(1):
+                if arrived[0] in SIGNALS:
+                    tell()
+                    return
+
+    threading.Thread(target=wait, daemon=True).start()
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
 
 
 def _is_free(number: signal.Signals) -> bool:
