@@ -145,9 +145,10 @@ def main(args: list[str] | None = None) -> None:
 
 def _usage_text(error: click.ClickException) -> str:
     """Return an error of click as our own are written, with where the help is."""
-    option = error.param if isinstance(error, click.BadParameter) else None
-    if isinstance(option, click.Option) and not isinstance(error, click.MissingParameter):
-        text = f"{option.opts[-1]} {error.message}"
+    typed = error.param if isinstance(error, click.BadParameter) else None
+    if typed is not None and not isinstance(error, click.MissingParameter):
+        name = typed.opts[-1] if isinstance(typed, click.Option) else typed.human_readable_name
+        text = f"{name} {error.message}"
     else:
         text = error.format_message()
         text = re.sub(r"\.? \(?Did you mean(.*\?)\)?$", r"; did you mean\1", text).rstrip(".")

@@ -10,6 +10,7 @@ import click
 from parentage.cli.options import (
     JSON,
     RECIPE_ALONE,
+    Number,
     check_outputs,
     command,
     load_table,
@@ -382,7 +383,7 @@ def deliver(text: str, output: str | None) -> None:
 
 @command()
 @click.argument("net")
-@click.argument("rows", metavar="N", type=click.IntRange(min=1))
+@click.argument("rows", metavar="N", type=Number(int, 1))
 @option(
     "Output",
     seed=setting(0, "Seed of the random numbers.", Option("INTEGER", int, least=0, common=True)),
