@@ -12,8 +12,9 @@ import time
 from pathlib import Path
 
 import parentage
-from parentage.cli.output import say_if_compiling, table_text
+from parentage.cli.output import say_if_compiling
 from parentage.scoring.scores import local_score
+from parentage.work.aligned import table_text
 
 SAMPLED_FROM = parentage.Network.from_parents(
     {

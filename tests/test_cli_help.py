@@ -13,11 +13,12 @@ from parentage.cli import cli
 from parentage.cli.options import (
     GROUPS,
     WIDE,
+    WITH_VALUES,
     GroupedCommand,
     GroupedOption,
     first_sentence,
-    parse_size,
 )
+from parentage.work.settings import parse_size
 
 NAMES = cli.list_commands(click.Context(cli))
 
@@ -54,7 +55,10 @@ def test_an_option_takes_one_line(name: str) -> None:
     plain = [
         f" {first_sentence(option.help or '')}\n"
         for option in command_of(name).params
-        if isinstance(option, GroupedOption) and option.common
+        if isinstance(option, GroupedOption)
+        and option.common
+        and not option.values
+        and option.name not in WITH_VALUES
     ]
     assert plain
     for line in plain:
@@ -80,7 +84,7 @@ def test_commands_are_listed_by_what_they_are_for() -> None:
 
 def test_check_says_how_much_memory_it_takes() -> None:
     assert "4GB by default" in ok("check", "--help")
-    assert parse_size("4GB") == MEMORY
+    assert parse_size("memory", "4GB") == MEMORY
 
 
 @pytest.mark.parametrize(
@@ -90,7 +94,7 @@ def test_details_of_reading_go_into_a_recipe(name: str) -> None:
     """The advice is taken: ``info`` has the option and writes the recipe."""
     said = refused(name, "t.csv", "--decimal", ",")
     assert f"parentage {name} has no --decimal; write it into a recipe: parentage info" in said
-    assert "No such option" in refused(name, "t.csv", "--decimals", ",")
+    assert "no such option" in refused(name, "t.csv", "--decimals", ",")
 
 
 def test_a_recipe_reads_what_was_typed_for_it(tmp_path: Path) -> None:
@@ -114,3 +118,12 @@ def test_many_variables_are_shown_in_part(command: str, tmp_path: Path) -> None:
     assert "and 31 more variables (all: --json" in told
     assert "v29" in told
     assert "\nv30" not in told
+
+
+def test_help_lists_what_scores_discretisation_and_outputs_there_are() -> None:
+    text = " ".join(ok("learn", "--help").split())
+    for part in (
+        "Score to maximise: bic, aic,", "HOW is mdl (cut points that raise BIC), median,",
+        "a figure (.svg, .png, .pdf) or a report (.html).", '--tiers "A,B<C,D"',
+    ):  # fmt: skip
+        assert part in text, part

@@ -75,6 +75,6 @@ def test_advice_can_be_followed(data: str, tmp_path: Path) -> None:
     lines = Path(lists).read_text(encoding="utf-8").splitlines(keepends=True)
     Path(lists).write_text("".join(x for x in lines if not x.startswith("#")), encoding="utf-8")
     done = run("learn", lists, "--within", "1000")
-    assert "nothing is known of the sets that these lists leave out" in done.stderr
+    assert "these lists do not say which parent sets they omit" in done.stderr
     assert not re.search("type|--|score", done.stderr)
     assert done.stdout.startswith("At least ")

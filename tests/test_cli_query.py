@@ -222,7 +222,7 @@ def test_sample(folder: Path) -> None:
     lines = [line.split(",") for line in done.stdout.splitlines()]
     assert tuple(lines[0]) == drawn.names
     assert [line[5] for line in lines[1:]] == [drawn.states[5][k] for k in drawn.to_codes()[5]]
-    assert "is not in the range" in refused("sample", str(folder / "clinic.bif"), "0")
+    assert "is less than 1" in refused("sample", str(folder / "clinic.bif"), "0")
 
 
 def test_a_number_stands_for_its_interval(tmp_path: Path) -> None:

@@ -39,14 +39,18 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     plain = run("support", clinic)
     assert plain.returncode == 0
     head = plain.stdout.split("\n")[0].split()
-    assert head == ["from", "to", "need"]
+    assert head == ["from", "to", "need", "support"]
+    assert {line.split()[-1] for line in plain.stdout.split("\n\n")[0].split("\n")[1:]} <= {
+        "firm",
+        "open",
+    }
     whole = run("support", clinic, "--verbose").stdout.split("\n")[0].split()
-    assert whole == ["from", "to", "need", "gain", "reversed", "class"]
+    assert whole == ["from", "to", "need", "gain", "reversed", "class", "support"]
     assert "proven optimal" in plain.stdout
     gains = run("support", clinic, "--no-need").stdout.split("\n")[0].split()
     assert gains == ["from", "to", "gain"]
     drawn = run("support", clinic, "--bootstrap", "3").stdout.split("\n")[0].split()
-    assert drawn == ["from", "to", "adjacent", "direction", "need"]
+    assert drawn == ["from", "to", "adjacent", "direction", "need", "support"]
     asked = ("support", clinic, "--bootstrap", "4", "--within", "3", "--no-need")
     assert "share (near)" not in run(*asked).stdout
     full = run(*asked, "--verbose")

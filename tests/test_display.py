@@ -5,7 +5,9 @@ from __future__ import annotations
 import io
 import json
 import re
+import signal
 import sys
+import threading
 import types
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,6 +21,7 @@ from parentage.errors import InputError
 from parentage.network.network import Network
 from parentage.work import progress as display
 from parentage.work.progress import Progress, Terminal, below_the_cell, in_notebook, shown
+from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
     from parentage.work.progress import Report
@@ -189,3 +192,16 @@ def test_sentences_fit_the_terminal(looks: bool, monkeypatch: pytest.MonkeyPatch
     assert " ".join(prose) == sentence
     assert json.loads(listed) == sentence.split()
     assert (max(map(len, prose)) <= 60) == looks
+
+
+def test_bars_leave_room_for_what_the_terminal_echoes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line as wide as the terminal would wrap at ^C, and stay there twice."""
+    monkeypatch.setenv("COLUMNS", "90")
+    assert Terminal().bars.console.width == 90 - display.ROOM_FOR_ECHO
+
+
+def test_a_first_signal_is_acknowledged_at_once() -> None:
+    told = threading.Event()
+    with interruptible(Stop(), command=True, tell=told.set) as stop:
+        signal.raise_signal(signal.SIGINT)
+        assert told.wait(10) and stop.cancelled.is_set()

@@ -13,10 +13,12 @@ from hypothesis import strategies as st
 
 from naive_inference import naive_joint, naive_most_probable
 from network_cases import ASIA, parameters, some_case, some_parameters
+from parentage.cli.query import parse_findings
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, ResourceError
 from parentage.network import inference
+from parentage.network.answer_text import brief
 from parentage.network.bridges import to_pyagrum
 from parentage.network.elimination import CliqueTree, Factor, log_max, log_sum, plan_elimination
 from parentage.network.inference import EvidenceError
@@ -266,3 +268,56 @@ def test_odd_names_and_labels(found: Parameters) -> None:
     for name, labels in zip(found.network.names, found.states, strict=True):
         assert list(answer[name]) == list(labels)
         assert math.fsum(answer[name].values()) == pytest.approx(1)
+
+
+def test_answers_show_themselves_as_the_command_does() -> None:
+    found = ASIA.fit(chest_clinic(300))
+    answer = found.query({"smoke": "yes"}, targets=["lung", "either"])
+    assert repr(answer).splitlines() == [
+        f"given smoke = yes (probability {answer.probability:.4f})",
+        "", "variable  state  probability",
+        f"lung      no          {answer['lung']['no']:.4f}",
+        f"          yes         {answer['lung']['yes']:.4f}",
+        f"either    no          {answer['either']['no']:.4f}",
+        f"          yes         {answer['either']['yes']:.4f}",
+    ]  # fmt: skip
+    assert repr(found.joint(["lung", "either"])).startswith("lung  either  probability\n")
+    assert repr(found.most_probable()).startswith("variable  most probable\n")
+
+
+def test_an_answer_of_many_lines_is_shortened() -> None:
+    text = "\n".join(map(str, range(100)))
+    assert brief(text).splitlines()[-2:] == ["59", "… and 40 more lines"]
+
+
+def test_an_unknown_name_in_an_answer_is_refused_with_the_nearest() -> None:
+    answer = ASIA.fit(chest_clinic(100)).query()
+    for wrong, message in (
+        ("lnug", "no 'lnug'; did you mean 'lung'?"),
+        ("vot", "no 'vot'; known: "),
+    ):
+        with pytest.raises(KeyError) as refused:
+            answer[wrong]
+        assert str(refused.value).startswith(message)
+    with pytest.raises(InputError, match="no 'ye'; did you mean 'yes'"):
+        answer["lung"]["ye"]
+
+
+def test_dates_and_comparisons_are_evidence() -> None:
+    found = Parameters(
+        Network.from_arcs(["when", "bili"], []),
+        (("< 1988.5", "[1988.5, 1990.25)", "≥ 1990.25"), ("< 2.2", "≥ 2.2")),
+        (np.array([[0.2, 0.3, 0.5]]), np.array([[0.4, 0.6]])),
+    )
+    for text, state in (
+        ("1989-07-01", "[1988.5, 1990.25)"),
+        ("1990-12-31", "≥ 1990.25"),
+        ("1988", "< 1988.5"),
+    ):
+        assert found.named({"when": text}) == {"when": state}
+    assert found.named({"bili": ">= 2.2"}) == {"bili": "≥ 2.2"}
+    assert parse_findings(["bili=>= 2.2,when=[1988.5, 1990.25)"], found, "--given") == {
+        "bili": "≥ 2.2", "when": "[1988.5, 1990.25)",
+    }  # fmt: skip
+    with pytest.raises(InputError, match="no state 'soon'"):
+        found.named({"when": "soon"})

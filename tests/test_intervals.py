@@ -129,10 +129,28 @@ def test_the_command(tmp_path: Path) -> None:
     asked = ("query", net, "lung", "--given", "smoke=yes", "--intervals")
     assert "--data" in refused(*asked)
     shown = ok(*asked, "--data", data)
-    assert "95% interval" in shown and "1,000 draws" in shown
+    assert "95 % interval" in shown and "1,000 draws" in shown
     found = json.loads(ok(*asked, "--data", data, "--json"))
     expected = ASIA.fit(table).intervals({"smoke": "yes"}, targets=["lung"])
     assert found["intervals"]["lung"]["yes"] == pytest.approx(list(expected["lung"]["yes"]))
     again = json.loads(ok(*asked, "--data", data, "--json"))
     assert again["intervals"] == found["intervals"]
     assert "--intervals" in refused("query", net, "--mpe", "--intervals", "--data", data)
+
+
+def test_missing_values_are_refused_with_what_leaves_counts(tmp_path: Path) -> None:
+    """Also where PNAL or expectation maximisation would be advised for learning."""
+    rows = [("a", "b"), *([("x", "p"), ("y", "q"), ("x", "q")] * 30), *([("", "p")] * 60)]
+    data, net = tmp_path / "t.csv", str(tmp_path / "net.json")
+    data.write_text("\n".join(map(",".join, rows)) + "\n")
+    Network.from_arcs(["a", "b"], [("a", "b")]).save(net)
+    asked = ("query", net, "b", "--data", str(data), "--intervals")
+    said = refused(*asked)
+    assert "--missing drop" in said and "pnal" not in said and "em" not in said.split()
+    for way in ("pnal", "em"):
+        ok("info", str(data), "--missing", way, "--write-recipe", str(tmp_path / "read.toml"))
+        said = refused(*asked, "--recipe", str(tmp_path / "read.toml"))
+        assert "type --missing drop, or --missing state to count its rows" in said
+        assert f"parentage info {data} --missing drop --write-recipe" in said
+    ok("info", str(data), "--missing", "drop", "--write-recipe", str(tmp_path / "read.toml"))
+    assert "95 % interval" in ok(*asked, "--recipe", str(tmp_path / "read.toml"))

@@ -9,7 +9,7 @@ import pytest
 
 from network_cases import all_dags, random_network, random_parameters
 from parentage.data.table import Table
-from parentage.errors import InputError, TableError, UnprovenWarning
+from parentage.errors import InputError, TableError, UndecidedError, UnprovenWarning
 from parentage.estimator import ParentageLearner
 from parentage.network.bridges import from_pyagrum
 from parentage.network.formats import write_network
@@ -229,3 +229,14 @@ def test_a_network_is_fitted_to_a_frame() -> None:
     assert network.fit(frame).probability("wet", "y", {"rain": "n"}) == pytest.approx(0.4)
     with pytest.raises(InputError, match="no column 'wet'"):
         network.fit(frame.rename({"wet": "dry"}))
+
+
+def test_a_refusal_repeats_what_was_typed() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"a": rng.normal(size=99), "b": ["x", "y", "z"] * 33})
+    learner = ParentageLearner(target="b", max_parents=2)
+    with pytest.raises(UndecidedError, match=r"Learner\(max_parents=2, target='b', discretize="):
+        learner.fit(frame)
+    numbered = frame.with_columns(id=pl.int_range(99))
+    with pytest.raises(UndecidedError, match=r"read_table\(X, discretize='median', drop="):
+        ParentageLearner(discretize="median").fit(numbered)

@@ -113,20 +113,20 @@ def test_order_puts_parents_first(seed: int, n: int) -> None:
 
 
 @given(st.lists(st.sets(st.integers(0, 5)), min_size=6, max_size=6))
-def test_a_graph_is_refused_exactly_when_it_has_a_circle(parents: list[set[int]]) -> None:
+def test_a_graph_is_refused_exactly_when_it_has_a_cycle(parents: list[set[int]]) -> None:
     sets = tuple(tuple(sorted(members)) for members in parents)
     if is_acyclic(sets):
         assert Network(tuple("abcdef"), sets).parents == sets
     else:
         with pytest.raises(InputError, match="the arcs form a cycle") as caught:
             Network(tuple("abcdef"), sets)
-        circle = str(caught.value).partition(": ")[2].replace("'", "").split(" → ")
-        assert circle[0] == circle[-1]
-        for parent, child in pairwise(circle):
+        cycle = str(caught.value).partition(": ")[2].replace("'", "").split(" → ")
+        assert cycle[0] == cycle[-1]
+        for parent, child in pairwise(cycle):
             assert "abcdef".index(parent) in sets["abcdef".index(child)]
 
 
-def test_a_circle_is_named() -> None:
+def test_a_cycle_is_named() -> None:
     with pytest.raises(InputError, match="cycle: 'a' → 'b' → 'c' → 'a'"):
         Network.from_arcs("abcd", [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
     with pytest.raises(InputError, match="cycle: 'a' → 'a'"):

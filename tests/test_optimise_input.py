@@ -88,21 +88,21 @@ def test_impossible_parents() -> None:
             Constraints(
                 required=frozenset({("age", "bmi")}), forbidden=frozenset({("age", "bmi")})
             ),
-            "age -> bmi is both required and forbidden",
+            "age → bmi is both required and forbidden",
         ),
         (
             Constraints(required=frozenset({("age", "bmi"), ("bmi", "cost"), ("cost", "age")})),
-            "form a cycle: (age -> bmi -> cost -> age|bmi -> cost -> age -> bmi|cost -> age)",
+            "form a cycle: (age → bmi → cost → age|bmi → cost → age → bmi|cost → age)",
         ),
         (
             Constraints(required=frozenset({("cost", "age")}), tiers=(("age",), ("cost",))),
-            "cost -> age goes from tier 2 to the earlier tier 1",
+            "cost → age goes from tier 2 to the earlier tier 1",
         ),
         (
             Constraints(
                 required=frozenset({("age", "cost"), ("bmi", "cost")}), max_parents={"cost": 1}
             ),
-            "'cost' may have at most 1 parents but 2 are required: age, bmi",
+            "'cost' may have at most 1 parent, and 2 are required: age, bmi",
         ),
     ],
 )
@@ -113,7 +113,7 @@ def test_contradictions_are_named(constraints: Constraints, message: str) -> Non
 
 def test_constraints_that_leave_a_child_nothing() -> None:
     lists = lists_of(a=[(-1.0, [])], b=[(-1.0, []), (-0.5, ["c"])], c=[(-1.0, [])])
-    with pytest.raises(ConstraintError, match=r"no candidate set of 'b' .* required arc a -> b"):
+    with pytest.raises(ConstraintError, match=r"no candidate set of 'b' .* required arc a → b"):
         learn_lists(lists, constraints=Constraints(required=frozenset({("a", "b")})))
 
 
@@ -151,7 +151,7 @@ def test_a_cycle_of_required_arcs_beside_other_arcs() -> None:
     )
     rules.check(NAMES)
     with pytest.raises(
-        ConstraintError, match=r"form a cycle: (bmi -> cost -> bmi|cost -> bmi -> cost)"
+        ConstraintError, match=r"form a cycle: (bmi → cost → bmi|cost → bmi → cost)"
     ):
         Constraints(required=rules.required | {("cost", "bmi")}).check(NAMES)
 
@@ -164,8 +164,8 @@ def test_violations_are_told_in_words() -> None:
         tiers=(("bmi",), ("diet",)),
     )
     assert rules.violated("bmi", ["cost", "diet"]) == [
-        "required arc age -> bmi",
-        "forbidden arc cost -> bmi",
+        "required arc age → bmi",
+        "forbidden arc cost → bmi",
         "tiers: 'diet' comes after 'bmi'",
         "at most 1 parent of 'bmi'",
     ]
@@ -175,7 +175,7 @@ def test_violations_are_told_in_words() -> None:
 
 def test_lists_that_do_not_fit_the_memory_are_refused_beforehand() -> None:
     lists = full_lists()
-    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* is left; allow fewer"):
+    with pytest.raises(ResourceError, match=r"learning from \d+ sets .* is free; allow fewer"):
         learn_lists(lists, memory=1_000)
     assert learn_lists(lists, memory=used_memory() + 10**9).optimal
 

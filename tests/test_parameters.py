@@ -1,17 +1,26 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections import Counter
 from itertools import product
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import parentage
 from network_cases import random_network, random_parameters
 from parentage.data.table import Table
-from parentage.errors import InputError, ResourceError, TableError
+from parentage.errors import (
+    InputError,
+    ParentageWarning,
+    ResourceError,
+    TableError,
+    UndecidedError,
+)
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters, fit_parameters
 from strategies import tables
@@ -199,3 +208,14 @@ def test_tables_that_cannot_fit_are_refused() -> None:
     network = Network(wide.names, ((),) * 29 + (tuple(range(29)),))
     with pytest.raises(ResourceError, match="1,073,741,824 cells"):
         network.fit(wide)
+
+
+def test_a_frame_with_decisions_is_refused_with_the_table_learned_from() -> None:
+    frame = pl.DataFrame({"a": np.random.default_rng(0).normal(size=99), "b": ["x", "y", "z"] * 33})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ParentageWarning)
+        solution = parentage.learn(frame, auto=True)
+    with pytest.raises(UndecidedError) as refused:
+        solution.network.fit(frame)
+    assert "solution.table" in refused.value.__notes__[0]
+    assert solution.network.fit(solution.table).n_free

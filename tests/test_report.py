@@ -20,8 +20,9 @@ from hypothesis import given, settings
 import parentage
 from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, is_firm
 from parentage.data.datasets import chest_clinic
+from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.network.formats.network_json import network_json_text, parse_network_json
@@ -30,9 +31,9 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal
 from parentage.report import save
+from parentage.report.facts import data_facts
 from parentage.report.gather import (
     gather,
-    is_firm,
     mutual_information,
     next_sets,
     refused_parents,
@@ -88,7 +89,7 @@ def test_who_goes_with_whom(table: Table) -> None:
 @settings(max_examples=40, deadline=None)
 @given(tables())
 def test_reasons_are_true(table: Table) -> None:
-    """For a proven network without limits every other parent costs more, or closes a circle."""
+    """For a proven network without limits every other parent costs more, or closes a cycle."""
     if table.n_variables - len(table.constant) < 2:
         return
     solution = parentage.learn(table, threads=1)
@@ -105,11 +106,11 @@ def test_reasons_are_true(table: Table) -> None:
             assert one.change == pytest.approx(whole - local_score(table, child, members))
             alone = local_score(table, child, [other]) - local_score(table, child)
             assert one.alone == pytest.approx(alone)
-            for a, b in zip(one.circle, one.circle[1:], strict=False):
+            for a, b in zip(one.cycle, one.cycle[1:], strict=False):
                 assert a in network.parents[b]
-            if one.circle:
-                assert (one.circle[0], one.circle[-1]) == (v, one.parent)
-            assert one.why in ("cost", "circle") or one.change < 1e-6
+            if one.cycle:
+                assert (one.cycle[0], one.cycle[-1]) == (v, one.parent)
+            assert one.why in ("cost", "cycle") or one.change < 1e-6
             assert why_text(network, v, one)
 
 
@@ -254,7 +255,7 @@ def test_the_table_of_arcs_is_taken_along() -> None:
     assert rows == [
         ["from", "to", "need", "adjacency"],
         ["100%", "b_1 & c", "7.5", "0.25"],
-        ["'=sum", "b_1 & c", "1.0", "0.25"],
+        ["'=sum", "b_1 & c", "1", "0.25"],
     ]
     lines = latex(page, shown).splitlines()
     assert lines[0] == r"\begin{tabular}{llrr}" and lines[-1] == r"\end{tabular}"
@@ -663,3 +664,36 @@ def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
     read = parse_network_json(network_json_text(record), "net.json")
     save(read, tmp_path / "net.html")
     assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")
+
+
+def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:
+    rows = ["NA,x", "p,y", "q,x", "p,y", "q,NA"] * 9
+    (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    table = read_table(tmp_path / "t.csv", missing="state")
+    facts = data_facts(table, None, {"source": str(tmp_path / "t.csv")})
+    told = [value for label, value in facts if "a 9, b 9" in value]
+    assert told == ["a 9, b 9"]
+    assert [label for label, value in facts if "t.csv" in value] == ["Read from"]
+    assert data_facts(None, None, {"source": "net.bif"}) == (("Source", "net.bif"),)
+
+
+def test_the_table_of_arcs_says_firm_or_open() -> None:
+    network = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
+    arcs = (ArcSupport("a", "b", need=5.0), ArcSupport("b", "c", need=1.0))
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, arcs)))
+    assert text.count("<td>firm</td>") == text.count("<td>open</td>") == 1
+    bare = tuple(replace(one, need=None, adjacency=0.9) for one in arcs)
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, bare)))
+    assert "<td>firm</td>" not in text
+
+
+def test_boxes_with_bars_have_room_for_the_labels_of_their_states() -> None:
+    from parentage.report.page import BAR_WIDTH, LETTER, MOST_LETTERS, picture
+
+    widths = []
+    for label in ("yes", "stage II (extensive disease)"):
+        table = Table.from_columns({"a": ["no", label] * 20})
+        page = gather(Network.from_arcs("a", []), table=table)
+        boxes = re.findall(r'<rect[^>]* width="([\d.]+)"', picture(page, bars=True)["parts"])
+        widths.append(float(boxes[0]))
+    assert widths[0] >= BAR_WIDTH and widths[1] >= BAR_WIDTH + LETTER * MOST_LETTERS

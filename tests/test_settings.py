@@ -26,7 +26,13 @@ from parentage.cli import LazyGroup, cli
 from parentage.cli.options import TypedModel, settings
 from parentage.data.reading import as_table, read_table
 from parentage.data.settings import Reading
-from parentage.errors import ESTIMATOR, OF_ADVANCED, InputError
+from parentage.errors import (
+    ESTIMATOR,
+    OF_ADVANCED,
+    ConstraintError,
+    InputError,
+    ParentageError,
+)
 from parentage.estimator import ParentageLearner
 from parentage.network import SMOOTHING
 from parentage.optimise import learn_lists
@@ -106,6 +112,7 @@ def test_learn_has_few_keywords() -> None:
         (support, "bootstap", "bootstrap"),
         (explain, "scor", "score"),
         (parentage.Advanced, "rule", "rules"),
+        (parentage.Constraints, "forbid", "forbidden"),
     ],
 )
 def test_a_wrong_keyword_is_refused_with_the_right_one(
@@ -359,5 +366,36 @@ def test_names_of_other_programs_are_known() -> None:
         ("--blacklist", "--forbid"), ("--whitelist", "--require"), ("--maxp", "--max-parents"),
     ):  # fmt: skip
         said = run("learn", "t.csv", wrong, "a,b").stderr
-        assert f"Did you mean '{right}'?" in said
-    assert "Did you mean '--output'?" in run("learn", "t.csv", "--outputt", "x").stderr
+        assert f"did you mean '{right}'?" in said
+    assert "did you mean '--output'?" in run("learn", "t.csv", "--outputt", "x").stderr
+
+
+def test_the_estimator_refuses_a_wrong_keyword_with_the_right_one() -> None:
+    unchecked: Any = parentage.ParentageLearner
+    for wrong, right in (
+        ("forbid", "pass constraints=parentage.Constraints"), ("score", "did you mean 'criterion'"),
+        ("targt", "did you mean 'target'"), ("drop", r"use parentage.read_table\(X, drop=…\)"),
+    ):  # fmt: skip
+        with pytest.raises(TypeError, match=f"no keyword '{wrong}'; {right}"):
+            unchecked(**{wrong: 1})
+
+
+def test_constraints_may_be_a_mapping() -> None:
+    table = parentage.datasets.chest_clinic(50)
+    parts: Any = {"forbidden": [("smoke", "lung")], "max_parents": {"dysp": 1}}
+    found = parentage.learn(table, constraints=parts)
+    assert found.scope.constraints == parentage.Constraints(**parts)
+    with pytest.raises(TypeError, match="no keyword 'forbid'; did you mean 'forbidden'"):
+        parentage.learn(table, constraints={"forbid": []})  # type: ignore[arg-type]
+    for wrong in ({"forbidden": [("smoke",)]}, "smoke"):
+        with pytest.raises(ConstraintError, match="constraints"):
+            parentage.learn(table, constraints=wrong)  # type: ignore[arg-type]
+
+
+def test_memory_may_have_a_unit() -> None:
+    assert Running(memory="1.5GB") == Running(memory=1_500_000_000)
+    with pytest.raises(InputError, match="memory='much' is not a size; 4GB and 500MB are sizes"):
+        Running(memory="much")
+    table = parentage.datasets.chest_clinic(50)
+    with pytest.raises(ParentageError, match="4 bytes of memory is not enough"):
+        parentage.learn(table, memory=4)

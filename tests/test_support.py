@@ -34,7 +34,13 @@ from parentage import pipeline
 from parentage.arcs import Supporting
 from parentage.arcs.near_shares import log_total, near_set
 from parentage.arcs.need import ArcQuestion, lists_requiring, needs
-from parentage.arcs.records import ArcSupport, PairShare, Support
+from parentage.arcs.records import (
+    ArcSupport,
+    Bootstrap,
+    PairShare,
+    Support,
+    spreadsheet_cell,
+)
 from parentage.arcs.resampling import (
     averaged_arcs,
     bootstrap,
@@ -44,14 +50,15 @@ from parentage.arcs.resampling import (
     pair_shares,
     resampled,
 )
-from parentage.arcs.support import learn_baseline, support, support_of
-from parentage.cli.report import near_lines
+from parentage.arcs.support import _other, learn_baseline, support, support_of
+from parentage.cli.report import bootstrap_lines, near_lines
 from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
 from parentage.network.network import Network, arc_gains
 from parentage.optimise import learn_lists, optimise_lists
+from parentage.optimise.near import Share
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score, score_table, search_table
@@ -730,7 +737,7 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     assert "better ones may be missing" in near_lines(cut)[0]
     known = near_set(whole, 3.0, 1000, Context())[1]
     assert known.complete and known.each_missing is not None
-    assert "each other network has at most" in near_lines(known)[0]
+    assert "no network outside this list has more than" in near_lines(known)[0]
 
 
 @pytest.fixture
@@ -784,3 +791,23 @@ def test_needs_of_lists_that_grew_hold_for_all_networks(seed: int) -> None:
         if one.need_direction is not None and one.need_direction_at_most is not None:
             need = truth - learn(table, constraints=turned).score
             assert one.need_direction - 1e-6 <= need <= one.need_direction_at_most + 1e-6
+
+
+def test_shares_are_at_most_one_and_written_with_six_digits() -> None:
+    found = _other(("a", "b"), None, {("a", "b"): Share("a", "b", 1.0, 0.7),
+                                      ("b", "a"): Share("b", "a", 1.0, 0.3 + 7e-16)})  # fmt: skip
+    assert found.near_adjacency == 1.0
+    assert [spreadsheet_cell(x) for x in (18 / 31, 1.0, -2288.847114)] == [
+        "0.580645", "1", "-2288.85",
+    ]  # fmt: skip
+
+
+def test_the_averaged_network_is_compared_in_a_short_line() -> None:
+    names = tuple("abcdefgh")
+    network = Network.from_arcs(names, [("a", "b")])
+    drawn = Bootstrap(9, 9, 9, 0, (-1.0,) * 9, (), 0.5, tuple(("a", x) for x in "cdefg"))
+    line = bootstrap_lines(Support(network, -1.0, -1.0, True, ()), drawn)[1]
+    assert line == (
+        "averaged network: 5 pairs adjacent in more than half of the replicates; not in this "
+        "network: a — c, a — d, a — e and 2 more; only in this network: a — b"
+    )

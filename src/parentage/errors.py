@@ -38,7 +38,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from types import FrameType
 
 _Item = TypeVar("_Item")
@@ -61,6 +61,9 @@ ESTIMATOR = {
 OF_READING = ("drop", "keep", "counts", "na", "categorical", "recipe", "decimal", "header",
               "encoding", "format", "sheet", "skip_rows")  # fmt: skip
 """Settings of reading that the estimator does not have: a table is read before."""
+
+OF_ESTIMATED = ("missing", "discretize")
+"""Settings of reading that the estimator has."""
 
 OF_ADVANCED = ("rules", "width", "engine", "gap_limit", "complete", "effort", "exchange",
                "log_base")  # fmt: skip
@@ -286,7 +289,8 @@ class UndecidedError(TableError):
 
     ``remedy`` are the settings that make the table readable; none if there is a reason, ``beyond``,
     why all of them would not be enough. ``calls`` are the commands to type instead of what was
-    typed, ``auto`` whether what was called can decide by itself.
+    typed, ``auto`` whether what was called can decide by itself; ``given`` are the parameters that
+    an estimator has, which the call for it repeats.
     """
 
     def __init__(
@@ -300,9 +304,16 @@ class UndecidedError(TableError):
         self.remedy, self.beyond = tuple(remedy), beyond
         self.calls: tuple[str, ...] = ()
         self.auto = True
+        self.given: Mapping[str, object] = {}
         ways = [way for one in objections for way in (*one.advice, *one.others())]
         first = objections[0]
         super().__init__(f"{first.who}{first.seen}{first.example}", *distinct(ways))
+
+    def repeating(self, given: Mapping[str, object]) -> UndecidedError:
+        """Return the same with parameters of the estimator in the call that it ends with."""
+        self.given = given
+        self.args = (self.text("estimator"),)
+        return self
 
     def _place(self, reader: Reader) -> str:
         """Say whose options the decisions are, where what was called does not have them all."""
@@ -321,8 +332,12 @@ class UndecidedError(TableError):
             return "\n".join([*lines, f"These decisions are not enough: {self.beyond}"])
         if not self.remedy:
             return "\n".join(lines)
-        settings, lead, auto = _together(self.remedy, reader), "Use", "auto=True"
+        lead, auto = "Use", "auto=True"
         own = reader == "estimator" and all(way.setting in ESTIMATOR for way in self.remedy)
+        repeated = [Way(n, v) for n, v in self.given.items() if own or n in OF_ESTIMATED]
+        decided = [way.setting for way in self.remedy]
+        repeated = [way for way in repeated if way.setting not in decided]
+        settings = _together([*repeated, *self.remedy], reader)
         if reader == "command line":
             lead, auto = "Type", "--auto"
             call = "\n  ".join(self.calls)

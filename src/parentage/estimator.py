@@ -16,7 +16,16 @@ import numpy as np
 from parentage import pipeline
 from parentage.data.applying import rows_like
 from parentage.data.settings import Reading, texts_of
-from parentage.errors import READER, InputError, NotFittedError, Way, did_you_mean
+from parentage.errors import (
+    ESTIMATOR,
+    OF_READING,
+    READER,
+    InputError,
+    NotFittedError,
+    UndecidedError,
+    Way,
+    did_you_mean,
+)
 from parentage.features import (
     Originals,
     check_array,
@@ -33,6 +42,7 @@ from parentage.optimise.settings import Optimising
 from parentage.pipeline import Asked
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context, Running, Scaling
+from parentage.work.settings import refuses_wrong_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -47,6 +57,13 @@ if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists
 
 
+ELSEWHERE = {name: f"did you mean {own!r}?" for name, own in ESTIMATOR.items() if name != own} | {
+    name: f"use parentage.read_table(X, {name}=…) in place of X" for name in OF_READING
+}
+"""Settings of functions that the estimator does not have, and what to do instead."""
+
+
+@refuses_wrong_names(ELSEWHERE)
 class ParentageLearner:
     """Learn the best network of a data frame.
 
@@ -174,6 +191,8 @@ class ParentageLearner:
         reader = READER.set("estimator")
         try:
             return self._fit(X, y, sample_weight)
+        except UndecidedError as error:
+            raise error.repeating(self._changed()) from None
         finally:
             READER.reset(reader)
 
@@ -416,13 +435,17 @@ class ParentageLearner:
         return self
 
     def __repr__(self) -> str:
+        changed = [f"{name}={value!r}" for name, value in self._changed().items()]
+        return f"{type(self).__name__}({', '.join(changed)})"
+
+    def _changed(self) -> dict[str, Any]:
+        """Return the parameters that are not at their default."""
         defaults = _parameters(type(self))
-        changed = [
-            f"{name}={value!r}"
+        return {
+            name: value
             for name, value in self.get_params().items()
             if value is not defaults[name] and value != defaults[name]
-        ]
-        return f"{type(self).__name__}({', '.join(changed)})"
+        }
 
 
 def not_fitted() -> type[NotFittedError]:

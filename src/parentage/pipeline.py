@@ -447,7 +447,7 @@ def learn(
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
     time_limit: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     start: Network | None = None,

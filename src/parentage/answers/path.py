@@ -35,7 +35,7 @@ import numpy.typing as npt
 
 from parentage.data.reading import as_table
 from parentage.data.settings import OF_WHOLE_DATA
-from parentage.errors import InputError, UnprovenWarning, Way, warn
+from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
 from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.optimise import Start, optimise_lists
 from parentage.optimise.settings import Optimising
@@ -218,7 +218,7 @@ class PenaltyPath:
 
     def __repr__(self) -> str:
         exact = "on a grid" if self.grid else "exact"
-        return f"PenaltyPath: {len(self)} networks, {exact}"
+        return f"PenaltyPath: {counted(len(self), 'network')}, {exact}"
 
 
 def path(

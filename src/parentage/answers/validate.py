@@ -226,7 +226,7 @@ def validation_of(
     folds, seed, smoothing = dealing
     if not 2 <= folds <= table.n_rows:
         raise InputError(
-            f"must be between 2 and {table.n_rows}, the number of rows", about=Way("folds", folds)
+            f"must be between 2 and {table.n_rows:,}, the number of rows", about=Way("folds", folds)
         )
     if target is not None:
         table.index(target)  # refuses an unknown name

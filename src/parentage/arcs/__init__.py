@@ -24,7 +24,11 @@ class Supporting(Settings):
     )
     within: float | None = setting(
         None,
-        "Count arcs in all networks at least 1/FACTOR as probable as the best.",
+        """
+        Print shares of all networks at least 1/FACTOR as probable as the best. For each arc:
+        the share of these networks in which its two variables are adjacent, weighted by posterior
+        probability.
+        """,
         Option("FACTOR", float, least=1, common=True),
     )
     max_networks: int = setting(

@@ -393,7 +393,28 @@ class Support:
             ("bootstrap", self.bootstrap is not None),
             ("near-optimal", self.near is not None),
         ) if there]  # fmt: skip
-        return f"Support: {len(self.arcs)} arcs; {', '.join(known) or 'gains only'}"
+        return f"Support: {counted(len(self.arcs), 'arc')}; {', '.join(known) or 'gains only'}"
+
+
+FIRM_NEED, FIRM_SHARE = math.log(20), 0.8
+"""A link is firm when the best network without it is at least 20 times less probable, and at least
+four in five replicates have it; it is open otherwise."""
+
+
+def is_firm(one: ArcSupport, unit: float) -> bool | None:
+    """Tell whether a link is firm: needed, and seen again; None where neither is known.
+
+    ``unit`` are the nats of one unit of the score.
+
+    >>> is_firm(ArcSupport("a", "b", need=5.0, adjacency=0.9), 1.0)
+    True
+    >>> is_firm(ArcSupport("a", "b", need=2.0), 1.0), is_firm(ArcSupport("a", "b"), 1.0)
+    (False, None)
+    """
+    if one.need is None and one.adjacency is None:
+        return None
+    needed = one.need is None or one.need * unit >= FIRM_NEED
+    return needed and (one.adjacency is None or one.adjacency >= FIRM_SHARE)
 
 
 def shares_of(arcs: Iterable[ArcSupport]) -> dict[Arc, float]:
@@ -440,8 +461,8 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 def spreadsheet_cell(value: Any) -> str:
     r"""Write a value so that a spreadsheet shows it and computes nothing.
 
-    >>> [spreadsheet_cell(value) for value in ("=1+1", "age", -2.5, True, None)]
-    ["'=1+1", 'age', '-2.5', 'true', '']
+    >>> [spreadsheet_cell(value) for value in ("=1+1", "age", -2.5, 18 / 31, True, None)]
+    ["'=1+1", 'age', '-2.5', '0.580645', 'true', '']
     """
     if value is None:
         return ""
@@ -449,4 +470,4 @@ def spreadsheet_cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, str):
         return f"'{value}" if value.startswith(_FORMULA) else value
-    return repr(value)
+    return f"{value:.6g}" if isinstance(value, float) else repr(value)

@@ -79,7 +79,7 @@ def support(
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
     time_limit: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     seed: int = 0,
     executor: Any = None,
@@ -349,7 +349,7 @@ def _other(
         known,
         in_near_optimal=0.0 if own is None else own.classes,
         near_weight=weight,
-        near_adjacency=weight + (0.0 if back is None else back.weight),
+        near_adjacency=min(1.0, weight + (0.0 if back is None else back.weight)),
     )
 
 

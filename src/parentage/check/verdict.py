@@ -425,7 +425,7 @@ def _constraints_text(*given: Mapping[str, Any]) -> str:
     for kind in ("required", "forbidden"):
         arcs = {(parent, child) for part in given for parent, child in part.get(kind, ())}
         if arcs:
-            parts.append(f"{kind} arcs: {_some([' -> '.join(arc) for arc in sorted(arcs)])}")
+            parts.append(f"{kind} arcs: {_some([' → '.join(arc) for arc in sorted(arcs)])}")
     tiers = dict.fromkeys(tuple(map(tuple, part.get("tiers", ()))) for part in given)
     parts += [f"tiers: {' < '.join(map(_some, groups))}" for groups in tiers if groups]
     return "; ".join(parts) or "no constraints on arcs"
@@ -433,7 +433,7 @@ def _constraints_text(*given: Mapping[str, Any]) -> str:
 
 def _prior_text(prior: Mapping[str, Any]) -> str:
     parts = [] if prior["default"] == 0.5 else [f"{prior['default']:g} for every arc"]
-    parts += [f"{p:g} for {parent} -> {child}" for parent, child, p in prior["arcs"]]
+    parts += [f"{p:g} for {parent} → {child}" for parent, child, p in prior["arcs"]]
     return f"prior: {_some(parts)}" if parts else "no prior"
 
 

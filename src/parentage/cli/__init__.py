@@ -8,6 +8,7 @@ was asked; 2 bad input or usage, stdout empty; 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 import warnings
 from typing import Any, ClassVar
@@ -36,9 +37,11 @@ class LazyGroup(click.Group):
             "report": "Report in one file: figure, what if, arcs, proof.",
         },
         "Trust": {
-            "support": "Support of each arc: need, bootstrap, near-optimal.",
+            "support": (
+                "Support of each arc: score lost without it, bootstrap, near-optimal networks."
+            ),
             "check": "Verify a proof that a network is optimal.",
-            "path": "Every optimal network as the penalty grows.",
+            "path": "Optimal networks for a range of penalties.",
             "effect": "What setting one variable does to another.",
             "validate": "How well networks predict rows left out.",
         },
@@ -120,7 +123,7 @@ def main(args: list[str] | None = None) -> None:
         sys.exit(stop.exit_code)
     except click.ClickException as error:
         known = _suggested_by_meaning(error) if isinstance(error, click.NoSuchOption) else error
-        known.show(sys.stderr)
+        say(f"error: {visible(_usage_text(known))}")
         sys.exit(2)
     except (click.Abort, KeyboardInterrupt):
         say("interrupted")
@@ -138,6 +141,20 @@ def main(args: list[str] | None = None) -> None:
     except MemoryError:
         say("error: out of memory; limit the parents, e.g. -k 3")
         sys.exit(2)
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """Return an error of click as our own are written, with where the help is."""
+    typed = error.param if isinstance(error, click.BadParameter) else None
+    if typed is not None and not isinstance(error, click.MissingParameter):
+        name = typed.opts[-1] if isinstance(typed, click.Option) else typed.human_readable_name
+        text = f"{name} {error.message}"
+    else:
+        text = error.format_message()
+        text = re.sub(r"\.? \(?Did you mean(.*\?)\)?$", r"; did you mean\1", text).rstrip(".")
+        text = f"{text[:1].lower()}{text[1:]}"
+    context = error.ctx if isinstance(error, click.UsageError) else None
+    return text if context is None else f"{text}\nhelp: {context.command_path} --help"
 
 
 def _suggested_by_meaning(error: click.NoSuchOption) -> click.NoSuchOption:

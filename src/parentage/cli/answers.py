@@ -28,11 +28,11 @@ from parentage.cli.output import (
     print_json,
     say,
     show_progress,
-    table_text,
     warn,
 )
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
+from parentage.work.aligned import table_text
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
@@ -136,7 +136,9 @@ def path_text(found: PenaltyPath) -> str:
     ]
     proven = "all proven optimal" if found.optimal else "not all proven"
     exact = "on a grid: other networks may lie between" if found.grid else "none is missing"
-    return "\n".join([*lines, "", f"{len(found)} networks, {proven}; {exact}.", found.sentence()])
+    return "\n".join(
+        [*lines, "", f"{counted(len(found), 'network')}, {proven}; {exact}.", found.sentence()]
+    )
 
 
 @command()

@@ -17,8 +17,9 @@ from parentage.cli.options import (
     settings,
     write_recipe_of,
 )
-from parentage.cli.output import print_json, say_if_compiling, table_text, variables_text
+from parentage.cli.output import print_json, say_if_compiling, variables_text
 from parentage.errors import counted
+from parentage.work.aligned import table_text
 from parentage.work.memory import gigabytes
 from parentage.work.progress import duration
 
@@ -101,7 +102,7 @@ def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
         head = (*head, "max parents")
     if table.has_holes:
         head = (*head, "missing")
-    lines = [f"{table.n_rows:,} rows, {table.n_variables} variables", ""]
+    lines = [f"{table.n_rows:,} rows, {table.n_variables:,} variables", ""]
     lines += [variables_text(head, rows, "--json"), ""]
     if found.constant:
         lines.append(f"Constant: {', '.join(found.constant)}")
@@ -123,10 +124,10 @@ def _no_end_text(score: str) -> str:
     from parentage.scoring.catalogue import by_name
 
     return (
-        f"{by_name(score).title} sets no limit on parents: no known rule prunes large parent sets. "
-        "Set a limit (-k 4) or a time (--time-limit 600); without either, the search ends "
-        "before the number of parents that has more than 33 million sets. The output states up to "
-        "how many parents the lists are complete."
+        f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
+        "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
+        "the search ends before the number of parents that has more than 33 million sets. The "
+        "output states up to how many parents the lists are complete."
     )
 
 

@@ -31,7 +31,7 @@ from parentage.cli.output import (
     print_json,
     say,
     show_progress,
-    table_text,
+    shown_of,
     variables_text,
     warn,
 )
@@ -42,6 +42,7 @@ from parentage.errors import counted
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
+from parentage.work.aligned import table_text
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import compiling
 
@@ -81,7 +82,9 @@ class Goal(Settings):
         "Width of a figure: column (89 mm), page (183 mm), slide (254 mm), or e.g. 120mm.",
         Option("WIDTH"),
     )
-    require_optimal: bool = setting(False, "Exit with code 1 without a proof.", Option())
+    require_optimal: bool = setting(
+        False, "Exit with code 1 if the network is not proven optimal.", Option()
+    )
     within: float | None = setting(
         None,
         "List all networks at least 1/FACTOR as probable as the best.",
@@ -428,15 +431,19 @@ def as_text(solution: Solution, work: Material) -> str:
         head = (*head, "rows")
     shown = [(*row, f"{used[row[0]]:,}") if used else row for row in rows]
     lines = [variables_text(head, shown, "--json, or -o FILE"), ""]
+    rows = rows[: shown_of(len(rows))]
     if any(row[3].endswith("*") for row in rows):
         lines.append("* this child has a better parent set, but it would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
-        lines.append("0.00 another set is as good, or nearly: see --within")
+        lines.append(
+            "margin 0.00: another parent set scores (nearly) the same; --within lists the "
+            "alternatives"
+        )
     lines.append(proof_text(solution))
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows} rows show only strong dependences; an absent arc proves nothing"
+            f"{table.n_rows:,} rows show only strong dependences; an absent arc proves nothing"
         )
     if few := few_rows(solution, work):
         lines.append(few)
@@ -590,5 +597,5 @@ def arc_lines(near: NearOptimal) -> list[str]:
         ]
         lines += ["", table_text(("arc", "classes", "weight"), rows)]
         if len(others) > SHOWN:
-            lines.append(f"and {len(others) - SHOWN:,} more arcs (all: --json)")
+            lines.append(f"and {counted(len(others) - SHOWN, 'more arc')} (all: --json)")
     return lines

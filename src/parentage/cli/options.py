@@ -33,6 +33,7 @@ from parentage.work.settings import (
     help_of,
     like,
     option_of,
+    parse_size,
     setting,
 )
 
@@ -59,8 +60,10 @@ ELSEWHERE = {
 }
 """Options that other commands have, and what to do instead."""
 
+WITH_VALUES = ("discretize", "output")
+"""Options of which ``--help`` shows a second sentence: the values, which are patterns."""
+
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
-_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
 _WHOLE = "parentage.help.whole"
 
 
@@ -78,6 +81,8 @@ class GroupedOption(click.Option):
         Shown by ``--help``; others by ``--help-all`` only.
     page
         The page of the documentation with the details.
+    values
+        What may be typed, if that is one of a list that is not in what is shown of the flag.
     """
 
     def __init__(
@@ -86,17 +91,24 @@ class GroupedOption(click.Option):
         group: str,
         common: bool,
         page: str | None = None,
+        values: Sequence[str] = (),
         **facts: Any,
     ) -> None:
         assert group in GROUPS, group  # noqa: S101  # written by us, in the settings
         super().__init__(*args, **facts)
-        self.group, self.common, self.page = group, common, page
+        self.group, self.common, self.page, self.values = group, common, page, values
 
     def brief(self, context: click.Context) -> tuple[str, str]:
-        """Return what is typed and the first sentence of the help, for one line."""
+        """Return what is typed and the first sentence of the help, with what may be typed."""
         record = self.get_help_record(context)
         assert record is not None  # noqa: S101  # none of ours is hidden
-        return record[0], first_sentence(self.help or "")
+        first = first_sentence(self.help or "")
+        if self.values:
+            return record[0], f"{first[:-1]}: {', '.join(self.values)}."
+        if self.name in WITH_VALUES:
+            first = ". ".join(_SENTENCE.split((self.help or "").split("\n\n")[0])[:2])
+            first = f"{first.rstrip('.')}."
+        return record[0], first
 
 
 def first_sentence(text: str) -> str:
@@ -191,7 +203,8 @@ class GroupedCommand(click.Command):
         """Say how a way out is taken that this command has no option for; nothing if it has."""
         for way in ways:
             if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
-                table = shlex.quote(str(ctx.params.get("source", "TABLE")))
+                given = ctx.params.get("data") or ctx.params.get("source")
+                table = shlex.quote(str(given or "TABLE"))
                 typed = way.typed("command line")
                 return f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
         return ""
@@ -314,7 +327,7 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         facts = {"is_flag": True, "flag_value": not default, "default": default}
     elif typed.kind is Bytes:
         facts["default"] = default
-        facts["callback"] = lambda _c, _o, given: None if given is None else parse_size(given)
+        facts["callback"] = lambda _c, _o, given: given and parse_size(field.name, given)
     elif typed.repeatable:
         facts |= {"multiple": True, "callback": lambda _c, _o, given: given or default}
         first = first_sentence(help_text)[:-1]
@@ -325,15 +338,35 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
     return click.option(
         *flags_of(field), field.name, cls=GroupedOption,
         group=typed.group or group, common=typed.common, help=help_text, page=typed.page,
+        values=[] if "|" in (typed.metavar or "") else [name for name, _ in typed.values],
         **facts,
     )  # fmt: skip
 
 
 def _click_type(typed: Option) -> Any:
-    if typed.least is None:
-        return typed.kind
-    ranges: dict[type, Any] = {int: click.IntRange, float: click.FloatRange}
-    return ranges[typed.kind](min=typed.least)
+    return typed.kind if typed.kind not in (int, float) else Number(typed.kind, typed.least)
+
+
+class Number(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click
+    """A number on the command line, refused in plain words."""
+
+    name = "number"
+
+    def __init__(self, kind: type, least: float | None) -> None:
+        self.kind, self.least = kind, least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | float:
+        """Read a number; refuse another text, and a number that is too small."""
+        try:
+            number: int | float = self.kind(value)
+        except ValueError:
+            what = "a whole number" if self.kind is int else "a number"
+            self.fail(f"{value!r} is not {what}", param, ctx)
+        if self.least is not None and not number >= self.least:
+            self.fail(f"{value!r} is less than {self.least:g}", param, ctx)
+        return number
 
 
 def option(group: str, **declared: Any) -> Callable[[Command], Command]:
@@ -384,7 +417,7 @@ class TypedModel(Settings):
         Option("A,B|FILE", repeatable=True, common=True),
     )  # fmt: skip
     tiers: str | None = setting(
-        None, "Forbid arcs from a later group to an earlier one.", Option("A,B<C,D", common=True)
+        None, "Forbid arcs from a later group to an earlier one.", Option('"A,B<C,D"', common=True)
     )
     constraints: str | None = setting(
         None,
@@ -491,20 +524,6 @@ def write_recipe_of(recipe: Recipe | None, path: str | None) -> None:
     say(f"wrote the recipe to {path}; --recipe reads it")
 
 
-def parse_size(text: str) -> int:
-    """Read a size of memory in bytes.
-
-    >>> parse_size("4GB"), parse_size("512MiB"), parse_size("1.5g")
-    (4000000000, 536870912, 1500000000)
-    """
-    found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        raise InputError(f"--memory {text!r}: type a size such as 4GB or 500MB")
-    number, unit, binary = found.groups()
-    power = "KMGT".index(unit.upper()) + 1 if unit else 0
-    return int(float(number) * (1024 if binary else 1000) ** power)
-
-
 def parse_max_parents(texts: Sequence[str] | None) -> tuple[int | None, dict[str, int]]:
     """Turn ``-k 3 -k NAME=2`` into the common limit and the limits by name.
 
@@ -561,7 +580,9 @@ def parse_tiers(text: str | None) -> tuple[tuple[str, ...], ...]:
         return ()
     tiers = tuple(tuple(name.strip() for name in tier.split(",")) for tier in text.split("<"))
     if len(tiers) < 2:
-        raise InputError(f"--tiers {text!r} has one group; separate groups by <, e.g. a,b<c")
+        raise InputError(
+            f"--tiers {text!r} has one group; separate groups by <, e.g. --tiers 'a,b<c'"
+        )
     return tiers
 
 

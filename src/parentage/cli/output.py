@@ -35,55 +35,16 @@ MANY_VARIABLES = 60
 FIRST_VARIABLES = 30
 """Number of variables that a terminal shows of more."""
 
-NARROWEST = 8
-"""Characters that a column of names keeps in a narrow terminal."""
-
 
 def print_json(content: Any) -> None:
     """Print one JSON object on stdout."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
 
 
-def table_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], left: int = 1) -> str:
-    """Align columns: the first ``left`` to the left, the others to the right.
-
-    >>> print(table_text(("child", "sets"), [("a", "10"), ("bcdef", "7")]))
-    child  sets
-    a        10
-    bcdef     7
-    """
-    from parentage.errors import shortened
-
-    columns = list(zip(head, *rows, strict=True))
-    widths = [max(len(cell) for cell in column) for column in columns]
-    if sys.stdout.isatty():
-        widths = fitted(widths, left, shutil.get_terminal_size().columns)
-    lines = []
-    for row in (head, *rows):
-        cells = [
-            shortened(cell, width).ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
-
-
-def fitted(widths: Sequence[int], left: int, room: int) -> list[int]:
-    """Narrow the widest of the first ``left`` columns until a table fits into ``room``.
-
-    >>> fitted([30, 12, 9], 2, 45)
-    [20, 12, 9]
-    """
-    widths = list(widths)
-    over = sum(widths) + 2 * (len(widths) - 1) - room
-    while over > 0 and max(widths[:left], default=0) > NARROWEST:
-        widths[widths.index(max(widths[:left]))] -= 1
-        over -= 1
-    return widths
-
-
 def beside(start: str, words: str) -> str:
     """Put words after the start of a line; a terminal that is too narrow gets several lines."""
+    from parentage.work.aligned import NARROWEST
+
     room = shutil.get_terminal_size().columns - len(start)
     if not sys.stdout.isatty() or len(words) <= room:
         return start + words
@@ -91,13 +52,20 @@ def beside(start: str, words: str) -> str:
     return ("\n" + " " * len(start)).join([start + lines[0], *lines[1:]])
 
 
+def shown_of(n_variables: int) -> int:
+    """Return how many of the variables a terminal shows."""
+    return n_variables if n_variables <= MANY_VARIABLES else FIRST_VARIABLES
+
+
 def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
     """Align one row for each variable; of many show the first, and say where the rest is."""
-    if len(rows) <= MANY_VARIABLES:
-        return table_text(head, rows, left=2)
-    hidden = len(rows) - FIRST_VARIABLES
-    shown = table_text(head, rows[:FIRST_VARIABLES], left=2)
-    return f"{shown}\nand {hidden:,} more variables (all: {rest})"
+    from parentage.work.aligned import table_text
+
+    shown = shown_of(len(rows))
+    text, hidden = table_text(head, rows[:shown], left=2), len(rows) - shown
+    if not hidden:
+        return text
+    return f"{text}\nand {hidden:,} more variables (all: {rest})"
 
 
 def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> None:
@@ -171,7 +139,7 @@ def interruptible(running: Running) -> Iterator[Stop]:
     """Let the first Ctrl-C end the work, not the command; exit with 130 once it has printed."""
     from parentage.work.stop import interruptible as taken_over
 
-    with taken_over(running.stop(), command=True) as stop:
+    with taken_over(running.stop(), command=True, tell=lambda: say("stopping …")) as stop:
         yield stop
     if stop.cancelled.is_set():
         sys.exit(130)

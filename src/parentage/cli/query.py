@@ -10,36 +10,29 @@ import click
 from parentage.cli.options import (
     JSON,
     RECIPE_ALONE,
+    Number,
     check_outputs,
     command,
     load_table,
     option,
 )
-from parentage.cli.output import print_json, say, show_progress, table_text
+from parentage.cli.output import print_json, say, show_progress
+from parentage.data.settings import OF_WHOLE_DATA, WAYS
 from parentage.errors import InputError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
+from parentage.network.answer_text import joint_text, most_probable_text, posterior_text
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.inference import (
-        Answer,
         Filling,
         Intervals,
-        Joint,
-        MostProbable,
-        Posterior,
     )
     from parentage.network.parameters import Parameters
-
-ABOUT_INTERVALS = (
-    "intervals hold 95% of the exact answers under 1,000 draws of the probability tables from "
-    "their Dirichlet posteriors, given the structure"
-)
-
 
 DATA = option(
     "Data",
@@ -109,7 +102,7 @@ def query(
         raise InputError("--joint needs two targets or more")
     if intervals and (mpe or joint):
         raise InputError("--intervals is for one variable at a time; leave --mpe and --joint out")
-    found, _ = load_model(net, data, reading)
+    found, _ = load_model(net, data, reading, OF_WHOLE_DATA if intervals else WAYS)
     seen = parse_findings(given, found, "--given")
     done = parse_findings(intervene, found, "--intervene")
     if mpe:
@@ -138,11 +131,13 @@ def query(
         click.echo(posterior_text(answer, before, ends))
 
 
-def load_model(net: str, data: str | None, reading: Reading) -> tuple[Parameters, Table]:
+def load_model(
+    net: str, data: str | None, reading: Reading, ways: Sequence[str] = WAYS
+) -> tuple[Parameters, Table]:
     """Read a network with probabilities, or its arcs alone and estimate them from a table.
 
     Returns them with the table, or one without rows; it has the states, and the cut points if there
-    are any, that new rows are read in.
+    are any, that new rows are read in. ``ways``: those to treat missing values that are offered.
     """
     from parentage.network.formats import read_network, read_parameters
     from parentage.network.parameters import fit_parameters
@@ -159,16 +154,22 @@ def load_model(net: str, data: str | None, reading: Reading) -> tuple[Parameters
         names = found.network.names
         return found, Table(names, found.states, np.zeros((len(names), 0), np.uint16))
     network = read_network(net)
-    table = table_of(network.names, data, reading, whose=repr(net))
+    table = table_of(network.names, data, reading, whose=repr(net), ways=ways)
     with show_progress() as shown:
         return fit_parameters(network, table, context=Context(report=shown)), table
 
 
 def table_of(
-    names: Sequence[str], data: str, reading: Reading, *, whose: str, quiet: bool = False
+    names: Sequence[str],
+    data: str,
+    reading: Reading,
+    *,
+    whose: str,
+    quiet: bool = False,
+    ways: Sequence[str] = WAYS,
 ) -> Table:
     """Read the table that goes with a network or with lists: its columns are their variables."""
-    table = load_table(data, reading, quiet=quiet)
+    table = load_table(data, reading, quiet=quiet, ways=ways)
     missing = [name for name in names if name not in table.names]
     if missing:
         raise InputError(
@@ -212,7 +213,7 @@ def _splits(parts: Sequence[str], known: Parameters) -> Iterator[list[tuple[str,
         pieces = ",".join(parts[:end]).split("=")
         for at in range(1, len(pieces)):
             name, label = "=".join(pieces[:at]), "=".join(pieces[at:])
-            if name in known.network.names and label in known.states[known.network.index(name)]:
+            if known.has_state(name, label):
                 for rest in _splits(parts[end:], known):
                     yield [(name, label), *rest]
 
@@ -224,68 +225,6 @@ def _plain(part: str, option: str) -> tuple[str, str]:
             f"{option} {part!r}: type a variable and its state, e.g. {option} smoke=yes"
         )
     return name.strip(), label.strip()
-
-
-def probability_text(p: float) -> str:
-    """Show a probability with four digits, a tiny one by its size.
-
-    >>> [probability_text(p) for p in (0.0, 1.0, 0.12345, 0.0000123)]
-    ['0.0000', '1.0000', '0.1235', '1.2e-05']
-    """
-    return f"{p:.4f}" if p == 0 or p >= 0.00005 else f"{p:.1e}"
-
-
-def _case_text(answer: Answer) -> list[str]:
-    """Say what was assumed, and how probable the evidence was."""
-    lines = []
-    if answer.intervene:
-        lines.append(f"after intervention: {_findings_text(answer.intervene)}")
-    if answer.given:
-        log_p = answer.log_probability
-        p = probability_text(math.exp(log_p)) if log_p > -700 else f"e^{log_p:.2f}"
-        lines.append(f"given {_findings_text(answer.given)} (probability {p})")
-    return [*lines, ""] if lines else []
-
-
-def _findings_text(findings: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} = {label}" for name, label in findings.items())
-
-
-def posterior_text(answer: Posterior, before: Posterior | None, ends: Intervals) -> str:
-    """Lay out marginals, beside them their intervals and what they are without evidence."""
-    rows = []
-    for name, shares in answer.marginals.items():
-        for k, (label, p) in enumerate(shares.items()):
-            row = [name if k == 0 else "", label, probability_text(p)]
-            if ends:
-                pair = ends.get(name, {}).get(label)
-                row.append("" if pair is None else " – ".join(map(probability_text, pair)))
-            if before is not None:
-                row.append(probability_text(before[name][label]))
-            rows.append(tuple(row))
-    head = ["variable", "state", "probability"]
-    head += ["95% interval"] if ends else []
-    head += [] if before is None else ["without evidence"]
-    lines = [*_case_text(answer), table_text(tuple(head), rows, left=2)]
-    if ends:
-        lines += ["", ABOUT_INTERVALS]
-    return "\n".join(lines)
-
-
-def joint_text(answer: Joint) -> str:
-    """Lay out a joint distribution."""
-    rows = [(*labels, probability_text(p)) for labels, p in answer.rows()]
-    head = (*answer.names, "probability")
-    return "\n".join([*_case_text(answer), table_text(head, rows, left=len(answer.names))])
-
-
-def most_probable_text(answer: MostProbable) -> str:
-    """Lay out the most probable states."""
-    rows = list(answer.states.items())
-    p = probability_text(answer.probability)
-    last = f"joint probability {p}" + (" given that" if answer.given else "")
-    lines = [*_case_text(answer), table_text(("variable", "most probable"), rows, left=2)]
-    return "\n".join([*lines, "", last])
 
 
 OUTPUT = option(
@@ -370,7 +309,10 @@ def _predict(
                     "accuracy": right})  # fmt: skip
     if output is not None or not as_json:
         head = (column, *(f"P({label})" for label in labels))
-        body = ([labels[k], *row] for k, row in zip(best, shares.tolist(), strict=True))
+        body = (
+            [labels[k], *(f"{p:.6g}" for p in row)]
+            for k, row in zip(best, shares.tolist(), strict=True)
+        )
         deliver(csv_text(head, body), output)
     if right is not None:
         count = f"{int(known.sum()):,}"
@@ -393,7 +335,7 @@ def _impute(
     if output is not None or not as_json:
         deliver(text, output)
     cells = sum(filled.values())
-    say(f"imputed {cells:,} values in {len(filled)} columns")
+    say(f"imputed {counted(cells, 'value')} in {counted(len(filled), 'column')}")
 
 
 def _likelihood(parameters: Parameters, table: Table, output: str | None, as_json: bool) -> None:
@@ -441,7 +383,7 @@ def deliver(text: str, output: str | None) -> None:
 
 @command()
 @click.argument("net")
-@click.argument("rows", metavar="N", type=click.IntRange(min=1))
+@click.argument("rows", metavar="N", type=Number(int, 1))
 @option(
     "Output",
     seed=setting(0, "Seed of the random numbers.", Option("INTEGER", int, least=0, common=True)),

@@ -21,10 +21,11 @@ from parentage.cli.options import (
     settings,
     tell_reading,
 )
-from parentage.cli.output import interruptible, print_json, say, show_progress, table_text, warn
+from parentage.cli.output import interruptible, print_json, say, show_progress, warn
 from parentage.cli.query import refuse_without_table, table_of
-from parentage.errors import counted
+from parentage.errors import counted, listed
 from parentage.optimise.settings import Optimising
+from parentage.work.aligned import table_text
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
 
@@ -311,7 +312,11 @@ def support(
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
             directions = baseline.best.scope.about_directions()
-            click.echo("\n".join([as_text(found, verbose=verbose), *filter(None, [directions])]))
+            from parentage.scoring.scores import unit_of
+
+            unit = unit_of(baseline.best.scope.log_base)
+            text = as_text(found, unit, verbose=verbose)
+            click.echo("\n".join([text, *filter(None, [directions])]))
 
 
 def is_averaged(output: str, asked: Supporting) -> bool:
@@ -351,9 +356,12 @@ def estimating(shown: Report | None) -> Iterator[Report]:
     yield report
 
 
-def as_text(found: Support, *, verbose: bool) -> str:
-    """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn."""
-    head, rows = arc_rows(found, verbose=verbose)
+def as_text(found: Support, unit: float, *, verbose: bool) -> str:
+    """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn.
+
+    ``unit`` are the nats of one unit of the score.
+    """
+    head, rows = arc_rows(found, unit, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
@@ -376,8 +384,12 @@ Shown = tuple[str, "Callable[[ArcSupport], str]"]
 """A column: its heading, and the text of an arc in it."""
 
 
-def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arc_rows(
+    found: Support, unit: float, *, verbose: bool
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
+    from parentage.arcs.records import is_firm
+
     columns: list[Shown] = [
         ("from", lambda one: one.parent),
         ("to", lambda one: one.child),
@@ -396,6 +408,8 @@ def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tu
         columns.append(("class", lambda one: "reversible" if one.reversible else "compelled"))
     if verbose:
         columns += near_columns(found)
+    if needed:
+        columns.append(("support", lambda one: "firm" if is_firm(one, unit) else "open"))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
 
@@ -448,14 +462,17 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
         spread = f" (standard deviation {drawn.score_deviation:.4f})"
     own = {frozenset(arc) for arc in found.network.arcs}
     averaged = {frozenset(arc) for arc in drawn.averaged}
-    marks = [f"with {_pair(found, pair)}" for pair in averaged - own]
-    marks += [f"without {_pair(found, pair)}" for pair in own - averaged]
+    added, dropped = (
+        listed(sorted(_pair(found, pair) for pair in pairs), 3)
+        for pairs in (averaged - own, own - averaged)
+    )
+    differs = [f"not in this network: {added}"] * bool(added)
+    differs += [f"only in this network: {dropped}"] * bool(dropped)
     return [
         f"{drawn.done:,} bootstrap replicates, {proven} proven optimal; "
         f"mean score {drawn.mean_score:.4f}{spread}",
-        f"averaged network (pairs adjacent in more than half of the replicates): "
-        f"{counted(len(averaged), 'pair')}; "
-        f"{', '.join(sorted(marks)) or 'the same as in this network'}",
+        f"averaged network: {counted(len(averaged), 'pair')} adjacent in more than half of the "
+        f"replicates; {'; '.join(differs) or 'the same as in this network'}",
     ]
 
 
@@ -466,8 +483,8 @@ def near_lines(near: NearSet) -> list[str]:
     best, others = "the best one found", "better ones may be missing"
     if near.each_missing is not None:
         best = "the best"
-        share = f"{100 * near.each_missing:.2g}%"
-        others = f"each other network has at most {share} of their combined probability"
+        share = f"{100 * near.each_missing:.2g} %"
+        others = f"no network outside this list has more than {share} of their combined probability"
     found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
     lines = [f"{found}; {others}"]
     if near.missing is not None:

@@ -26,13 +26,13 @@ from parentage.cli.output import (
     say,
     say_if_compiling,
     show_progress,
-    table_text,
     tell_decisions,
     variables_text,
     warn,
 )
 from parentage.errors import counted
 from parentage.scoring.catalogue import shown_name
+from parentage.work.aligned import table_text
 from parentage.work.progress import number
 from parentage.work.settings import Option, setting
 

@@ -82,8 +82,7 @@ def csv_text(names: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
 def _is_special(target: Path) -> bool:
     """Tell whether the target exists and is not a regular file; refuse what cannot be one."""
     try:
-        if target.is_dir():
-            raise InputError(f"{str(target)!r} is a folder; give a file name")
+        refuse_folder(target)
         if not target.parent.is_dir():
             raise InputError(
                 f"cannot write {str(target)!r}: there is no folder {str(target.parent)!r}"
@@ -131,6 +130,12 @@ def resolved(path: str | os.PathLike[str]) -> Path:
         raise InputError(f"cannot write {str(target)!r}: a loop of symbolic links") from None
 
 
+def refuse_folder(path: str | os.PathLike[str]) -> None:
+    """Refuse a folder where a file is to be written."""
+    if os.path.isdir(path):  # noqa: PTH112  # False for a name that no file can have
+        raise InputError(f"{os.fspath(path)!r} is a folder; give a file name")
+
+
 def extension_of(path: str | os.PathLike[str], *known: str) -> str:
     """Return the extension of a file to be written; refuse one that is not known.
 
@@ -139,6 +144,7 @@ def extension_of(path: str | os.PathLike[str], *known: str) -> str:
     """
     ending = Path(path).suffix.lower()
     if ending not in known:
+        refuse_folder(path)
         *others, last = known
         listed = f"{', '.join(others)} or {last}" if others else last
         raise InputError(f"{os.fspath(path)!r} has an unknown extension; use {listed}")

@@ -530,7 +530,10 @@ class Anytime:
         """Work out the network of the order under the lists as they are."""
         choice = self.space.choice(self.order)
         if choice is None:
-            raise AssertionError("the best order leaves a child without a set")
+            raise AssertionError(
+                "internal error, please report it: the best order leaves a variable without a "
+                "parent set"
+            )
         self.choice = choice
         self.cost = -self.score()
 

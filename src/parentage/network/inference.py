@@ -31,12 +31,13 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import InputError, ResourceError, Way, did_you_mean, listed
+from parentage.network.answer_text import brief, joint_text, most_probable_text, posterior_text
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
@@ -54,6 +55,8 @@ if TYPE_CHECKING:
 
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
+
+_Value = TypeVar("_Value")
 
 Codes = npt.NDArray[np.int64]
 """Codes of one variable, one per row of evidence."""
@@ -250,6 +253,25 @@ class EvidenceError(InputError):
     """Evidence that cannot occur under the parameters; the message names what contradicts."""
 
 
+class UnknownNameError(InputError, KeyError):
+    """A name that an answer does not have."""
+
+    __str__ = Exception.__str__  # that of KeyError shows the message in quotes
+
+
+class Named(dict[str, _Value]):
+    """Values by name; an unknown name is refused with the nearest known one.
+
+    >>> Named(lung=0.1)["lungs"]
+    Traceback (most recent call last):
+        ...
+    parentage.network.inference.UnknownNameError: no 'lungs'; did you mean 'lung'?
+    """
+
+    def __missing__(self, name: str) -> _Value:
+        raise UnknownNameError(f"no {name!r}; {did_you_mean(name, self)}")
+
+
 @dataclass(frozen=True)
 class Answer:
     """What every answer says of its question.
@@ -300,6 +322,9 @@ class Posterior(Answer):
         marginals = {name: dict(states) for name, states in self.marginals.items()}
         return {**super().to_dict(), "marginals": marginals}
 
+    def __repr__(self) -> str:
+        return brief(posterior_text(self))
+
 
 @dataclass(frozen=True, eq=False)
 class Joint(Answer):
@@ -320,6 +345,9 @@ class Joint(Answer):
         """Return everything as plain values."""
         joint = [[*labels, p] for labels, p in self.rows()]
         return {**super().to_dict(), "targets": list(self.names), "joint": joint}
+
+    def __repr__(self) -> str:
+        return brief(joint_text(self))
 
 
 @dataclass(frozen=True)
@@ -346,6 +374,9 @@ class MostProbable(Answer):
         """Return everything as plain values."""
         best = dict(self.states)
         return {**super().to_dict(), "most_probable": best, "probability": self.probability}
+
+    def __repr__(self) -> str:
+        return brief(most_probable_text(self))
 
 
 @dataclass(frozen=True)
@@ -545,10 +576,10 @@ def sampled_intervals(
         why = "these come from a file"
         if parameters.smoothing is not None:
             why = "these are estimated from data with missing values"
-        raise InputError(
-            f"intervals need the counts behind the probabilities, and {why}",
-            Way("table", ..., "without missing values, to count its rows"),
-        )
+        ways: list[Way | str] = [Way("table", ..., "without missing values, to count its rows")]
+        if parameters.smoothing is not None:
+            ways = [Way("missing", "drop"), Way("missing", "state", "to count its rows")]
+        raise InputError(f"intervals need the counts behind the probabilities, and {why}", *ways)
     case = Situation.of(parameters, given, intervene)
     model, observed = case.model, case.observed
     asked = [v for v in case.targets(targets) if v not in case.codes]

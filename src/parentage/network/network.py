@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError, counted, did_you_mean
+from parentage.errors import InputError, UndecidedError, counted, did_you_mean
 from parentage.network import SMOOTHING
 
 if TYPE_CHECKING:
@@ -210,7 +210,7 @@ class Network:
         _check_families(names, parents)
         object.__setattr__(self, "names", names)
         object.__setattr__(self, "parents", parents)
-        _ = self.order_indices  # refuses a circle
+        _ = self.order_indices  # refuses a cycle
 
     @classmethod
     def from_parents(cls, parents: Mapping[str, Iterable[str]]) -> Network:
@@ -347,12 +347,18 @@ class Network:
     def fit(self, table: object, *, smoothing: float = SMOOTHING) -> Parameters:
         """Estimate the conditional probabilities from a table, a data frame or a file.
 
-        See ``parameters.fit_parameters``.
+        See ``parameters.fit_parameters``. Of a table that needed decisions pass the one that was
+        learned from: ``solution.network.fit(solution.table)``.
         """
         from parentage.data.reading import as_table
         from parentage.network.parameters import fit_parameters
 
-        return fit_parameters(self, as_table(table), smoothing=smoothing)
+        try:
+            read = as_table(table)
+        except UndecidedError as error:
+            error.add_note("The table that a network was learned from is solution.table.")
+            raise
+        return fit_parameters(self, read, smoothing=smoothing)
 
     def save(
         self,
@@ -403,7 +409,7 @@ class Network:
     def __repr__(self) -> str:
         degree = self.max_in_degree
         return (
-            f"Network: {self.n_variables} variables, {self.n_arcs} arcs, "
+            f"Network: {counted(self.n_variables, 'variable')}, {counted(self.n_arcs, 'arc')}, "
             f"at most {counted(degree, 'parent')}"
         )
 
@@ -412,7 +418,7 @@ class Network:
 
 
 def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Sort indices so that parents come before children; refuse a circle and name it.
+    """Sort indices so that parents come before children; refuse a cycle and name it.
 
     >>> topological_order("abc", [[2], [], [1]])
     (1, 2, 0)
@@ -435,19 +441,19 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
             if waiting[v] == 0:
                 heapq.heappush(free, v)
     if len(order) < len(names):
-        circle = _circle(parents, waiting)
-        raise InputError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in circle))
+        cycle = _cycle(parents, waiting)
+        raise InputError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in cycle))
     return tuple(order)
 
 
-def _circle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[int]:
+def _cycle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[int]:
     """Walk from parent to parent among the variables that never became free."""
     walk = [next(v for v, count in enumerate(waiting) if count)]
     while walk.count(walk[-1]) == 1:
         walk.append(next(p for p in parents[walk[-1]] if waiting[p]))
-    circle = walk[walk.index(walk[-1]) :][::-1]
-    start = circle.index(min(circle))
-    return [*circle[start:-1], *circle[:start], min(circle)]
+    cycle = walk[walk.index(walk[-1]) :][::-1]
+    start = cycle.index(min(cycle))
+    return [*cycle[start:-1], *cycle[:start], min(cycle)]
 
 
 def arc_gains(

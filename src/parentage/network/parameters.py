@@ -15,7 +15,6 @@ rows in which X and Π are all known.
 from __future__ import annotations
 
 import math
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from parentage.data.columns import dates_in
 from parentage.data.discretize import interval_of
 from parentage.data.table import MAX_STATES, MISSING, Table
 from parentage.errors import (
@@ -49,6 +49,7 @@ from parentage.network.inference import (
     Joint,
     LogTables,
     MostProbable,
+    Named,
     Posterior,
     Situation,
     filled,
@@ -153,19 +154,27 @@ class Parameters:
         return tuple({label: k for k, label in enumerate(labels)} for labels in self.states)
 
     def code(self, name: str, label: str) -> int:
-        """Position of a state of a variable, or of the interval that a number is in.
+        """Position of a state of a variable, or of the interval that a number or a date is in.
 
-        An unknown label is refused.
+        ``>=`` and ``<=`` stand for ``≥`` and ``≤``. An unknown label is refused.
         """
         codes = self._codes[self.network.index(name)]
+        label = label if label in codes else label.replace(">=", "≥").replace("<=", "≤")
         if label not in codes:
-            with suppress(ValueError):
-                if (at := interval_of(tuple(codes), float(label))) is not None:
-                    return at
+            value = _number_in(label)
+            if value is not None and (at := interval_of(tuple(codes), value)) is not None:
+                return at
             raise InputError(
                 f"variable {name!r} has no state {label!r}; {did_you_mean(label, codes)}"
             )
         return codes[label]
+
+    def has_state(self, name: str, label: str) -> bool:
+        """Whether a variable is in the network and has a state of this label."""
+        if name not in self.network.names:
+            return False
+        own = self.states[self.network.index(name)]
+        return label in own or label.replace(">=", "≥").replace("<=", "≤") in own
 
     def named(self, findings: Mapping[str, object]) -> dict[str, str]:
         """Return the states of variables, where a number stands for its interval."""
@@ -307,12 +316,12 @@ class Parameters:
         free = [v for v in asked if v not in case.codes]
         found, logs = posteriors(case.model, case.observed, free)
         log_probability = case.possible(float(logs[0]))
-        marginals = {}
+        marginals: Named[Named[float]] = Named()
         for v in asked:
             labels = self.states[v]
             known = [float(k == case.codes.get(v)) for k in range(len(labels))]
             shares = found[v][0].tolist() if v in found else known
-            marginals[self.network.names[v]] = dict(zip(labels, shares, strict=True))
+            marginals[self.network.names[v]] = Named(zip(labels, shares, strict=True))
         return Posterior(case.given, case.intervene, log_probability, marginals)
 
     def joint(
@@ -408,12 +417,25 @@ class Parameters:
         save(self, path, table=table, size=size)
 
     def __repr__(self) -> str:
-        return f"Parameters: {len(self.states)} variables, {self.n_free} free parameters"
+        return f"Parameters: {len(self.states):,} variables, {self.n_free:,} free parameters"
 
     def to_dict(self) -> dict[str, list[list[float]]]:
         """Return ``{variable: rows of its table}``."""
         named = zip(self.network.names, self.tables, strict=True)
         return {name: table.tolist() for name, table in named}
+
+
+def _number_in(label: str) -> float | None:
+    """Return the number that evidence is, a date as a decimal year; None for other labels.
+
+    >>> _number_in("2.5"), _number_in("1989-07-01"), _number_in("yes")
+    (2.5, 1989.495890410959, None)
+    """
+    try:
+        return float(label)
+    except ValueError:
+        dates = dates_in([label])
+        return None if dates is None else float(dates[0])
 
 
 def fit_parameters(

@@ -54,7 +54,7 @@ def learn_lists(
     seed: int = 0,
     threads: int | None = None,
     time_limit: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     start: Network | None = None,
     progress: Report | None = None,
     stop: Stop | None = None,

@@ -166,7 +166,9 @@ def _cheapest_sink(problem: Problem, price: Floats, best: Floats, inside: int) -
         chosen = int(low) + int(np.argmin(np.where(fits, price[low:high], np.inf)))
         if best[rest] + price[chosen] == best[inside]:
             return v, chosen
-    raise AssertionError("the table of subsets contradicts itself")
+    raise AssertionError(
+        "internal error, please report it: no choice of a child gives the best score of its subset"
+    )
 
 
 def exact_rises(problem: Problem) -> tuple[float, Floats]:

@@ -181,8 +181,8 @@ class NearOptimal:
                     weight[arc] += own
             count.update(seen)
         shares = [
-            Share(self.names[p], self.names[c], count[p, c] / len(self.classes), weight[p, c])
-            for p, c in weight
+            Share(self.names[p], self.names[c], count[p, c] / len(self.classes), min(1.0, share))
+            for (p, c), share in weight.items()
         ]
         return tuple(sorted(shares, key=lambda s: (-s.weight, -s.classes, s.parent, s.child)))
 
@@ -380,8 +380,8 @@ def warn_if_incomplete(lists: CandidateLists, width: float) -> None:
         return
     if isinstance(account, Unknown):
         text = (
-            f"nothing is known of the sets that these lists leave out, and networks up to "
-            f"{width:.6g} below the optimum may have such sets"
+            "these lists do not say which parent sets they omit; some networks within "
+            f"{width:.6g} of the optimum may use omitted sets"
         )
         ways = []
     else:
@@ -532,7 +532,9 @@ def by_table(piece: Piece, width: float, limit: int) -> NetworkChoices:
     pruned = problem.pruned()
     best = subset_table(pruned, pruned.cost)
     if best is None:
-        raise AssertionError("nobody stops this table")
+        raise AssertionError(
+            "internal error, please report it: dynamic programming was stopped without a limit"
+        )
     state = np.zeros(1 + 3 * (n + 1), np.int64)
     sets, spent = np.zeros((2, n + 1), np.uint64), np.zeros(n + 1)
     sets[0, 0] = (1 << n) - 1

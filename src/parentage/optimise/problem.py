@@ -518,7 +518,7 @@ def _blocked_within(problem: Problem, flags: Flags, group: Ints) -> Ints:
 
 def _arcs_among(constraints: Constraints, names: list[str]) -> str:
     """Name the required arcs inside a group."""
-    arcs = [f"{p} -> {c}" for p, c in sorted(constraints.required) if p in names and c in names]
+    arcs = [f"{p} → {c}" for p, c in sorted(constraints.required) if p in names and c in names]
     return f" (required: {_enumerate(arcs)})" if arcs else ""
 
 

@@ -12,7 +12,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from parentage.errors import InputError
+from parentage.errors import InputError, counted
 from parentage.network.network import Network, arc_gains
 from parentage.network.record import Compared, Finding
 from parentage.scoring.account import Account, Scope, stricter
@@ -205,14 +205,15 @@ class Solution:
         if self.optimal:
             proof = f"optimal{self.scope.words()}"
         return (
-            f"Solution: {self.network.n_variables} variables, {self.network.n_arcs} arcs, "
-            f"score {self.score:.6f}, {proof} ({self.engine}, {self.seconds:.2f} s)"
+            f"Solution: {counted(self.network.n_variables, 'variable')}, "
+            f"{counted(self.network.n_arcs, 'arc')}, score {self.score:.6f}, {proof} "
+            f"({self.engine}, {self.seconds:.2f} s)"
         )
 
     def _repr_html_(self) -> str:
         from html import escape
 
-        said = f"Score {self.score:.4f}, {self.network.n_arcs} arcs: {self.proof()}."
+        said = f"Score {self.score:.4f}, {counted(self.network.n_arcs, 'arc')}: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
         said += f" {self.scope.about_scores()}".rstrip()
         picture = self.network.to_svg(self.gains, directed=self.scope.equivalent is False)

@@ -77,8 +77,8 @@ class Tuning:
     tenure: int = tuned(
         4,
         "steps",
-        "A variable that entered or left a cluster stays that long; a walk ends after three times "
-        "as many steps without a better cluster.",
+        "The walk that looks for violated clusters does not move a variable again for this number "
+        "of steps; it ends after three times this number without a better cluster.",
         "walks without tenure",
     )
     dry: int = tuned(
@@ -90,7 +90,8 @@ class Tuning:
     stall: Patience = tuned(
         (12, 0.01),
         "rounds, share",
-        "In a large part plain cuts continue until then.",
+        "In a large part local cuts begin when plain cuts have raised the bound by less than this "
+        "share of the gap in this number of rounds.",
         "large parts: local cuts at once",
     )
     sparse: int = tuned(
@@ -147,12 +148,15 @@ class Tuning:
     )
     round_work: int = tuned(3_000_000, "work", "What a round costs besides.", "work: no overheads")
     old: int = tuned(
-        12, "rounds", "Cuts without a multiplier for longer are forgotten.", "cuts never forgotten"
+        12,
+        "rounds",
+        "A cut is old when its multiplier has been zero for more than this number of rounds.",
+        "cuts never forgotten",
     )
     loose: int = tuned(
         30,
         "cuts",
-        "Cuts are forgotten when that many and a tenth are old.",
+        "Old cuts are removed when this number of cuts, and a tenth of all, are old.",
         "old cuts go when a tenth is old",
     )
     spare: int = tuned(
@@ -169,13 +173,16 @@ class Tuning:
         "",
     )
     root_patience: Patience = tuned(
-        (8, 0.04), "rounds, share", "At a root.", "one patience for all roots"
+        (8, 0.04), "rounds, share", "Patience with cuts at a root.", "one patience for all roots"
     )
     large_patience: Patience = tuned(
-        (30, 0.01), "rounds, share", "At a large root.", "large roots like small ones"
+        (30, 0.01),
+        "rounds, share",
+        "Patience with cuts at a large root.",
+        "large roots like small ones",
     )
     node_patience: Patience = tuned(
-        (4, 0.05), "rounds, share", "At another node.", "nodes as long as roots"
+        (4, 0.05), "rounds, share", "Patience with cuts at another node.", "nodes as long as roots"
     )
     slacks: tuple[float, ...] = tuned(
         (0.0, 1e-5, 1e-4, 1e-3),
@@ -187,8 +194,8 @@ class Tuning:
     stale: int = tuned(
         12,
         "rounds",
-        "Without a gain, the leader then goes back to its best order; without a time limit the "
-        "engine orders ends after twice as many.",
+        "After this number of rounds without a gain the leader goes back to its best order; "
+        "without a time limit the engine orders ends after twice this number.",
         "",
     )
 

@@ -5,6 +5,7 @@ Part of gathering the report; takes what records say and adds nothing to it.
 
 from __future__ import annotations
 
+import os
 import shlex
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -158,14 +159,16 @@ def methods(
         if cut:
             rules = sorted({c.rule for c in cut if c.rule})
             how = f" by {', '.join(rules)}" if rules else ""
-            said.append(f"Columns discretised{how}: {len(cut)}.")
+            said.append(f"Columns discretised{how}: {len(cut):,}.")
     if found.score is None or scope is None:
         said.append(f"The network was analysed with {program}.")
     else:
         among = (scope.words() or " among all networks").strip()
         proof = f"it is proven optimal {among} (tolerance {scope.tolerance:.2g})"
         if not found.optimal:
-            gap = "" if found.gap is None else f"; the optimality gap is at most {found.gap:.4g}"
+            gap = (
+                "" if found.gap is None else f"; the optimality gap is at most {amount(found.gap)}"
+            )
             if (beside := found.beside()) is not None:
                 gap = f": {beside}"
             proof = f"it is not proven optimal {among}{gap}"
@@ -259,7 +262,9 @@ def data_facts(
     recipe = table.recipe if table is not None else None
     if recipe is None and scope is not None:
         recipe = scope.origin.recipe
-    facts = [Fact("Source", str(provenance["source"]))] if provenance.get("source") else []
+    source, account = provenance.get("source"), None if recipe is None else recipe.account
+    told = account is not None and os.path.basename(str(source)) == os.path.basename(account.source)  # noqa: PTH119  # any text
+    facts = [Fact("Source", str(source))] if source and not told else []
     if table is not None:
         facts.append(Fact("Rows", f"{table.n_rows:,}"))
         facts.append(Fact("Columns", f"{table.n_variables:,}"))
@@ -296,7 +301,7 @@ def _reading(recipe: Recipe) -> list[Fact]:
             ("Missing values", account.missing),
             ("Values treated as missing", account.blanked),
         ):
-            if counts:
+            if counts and (counts is account.missing or counts != account.missing):
                 facts.append(
                     Fact(label, listed([f"{name} {n:,}" for name, n in counts.items()], LISTED))
                 )

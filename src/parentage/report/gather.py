@@ -6,7 +6,7 @@ network has to be there.
 
 Variables that go with a child by themselves (largest mutual information) and are not joined to it
 are the ones a reader will ask for. For each: what it would gain alone, what it would add beside the
-parents that are there, how much of that is penalty, and the circle an arc from it would close.
+parents that are there, how much of that is penalty, and the cycle an arc from it would close.
 
 :class:`Page` is what the report page shows, as types. Variables are indices into the network's
 names; what was not computed is None or empty.
@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, shares_of, within_text
-from parentage.errors import InputError
+from parentage.arcs.records import ArcSupport, is_firm, shares_of, within_text
+from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
 from parentage.network.network import arc_gains
@@ -77,10 +77,10 @@ class Refused:
         What the score changes when it joins the parents that are there.
     cost
         How much of that is penalty; None for scores that are not likelihood minus penalty.
-    circle
+    cycle
         The way from the child to this variable that an arc back would close; empty: none.
     why
-        What rules it out: ``"cost"``, ``"circle"``, ``"limit"``, ``"constraint"``; or nothing
+        What rules it out: ``"cost"``, ``"cycle"``, ``"limit"``, ``"constraint"``; or nothing
         does: ``"unproven"``.
     """
 
@@ -88,7 +88,7 @@ class Refused:
     alone: float
     change: float
     cost: float | None
-    circle: tuple[int, ...]
+    cycle: tuple[int, ...]
     why: str
 
 
@@ -185,7 +185,8 @@ class Page:
     summary
         How sure the links and directions are, in phrases.
     firm
-        For every arc whether it is firm (:func:`.gather.is_firm`); None if that is not known.
+        For every arc whether it is firm (:func:`parentage.arcs.records.is_firm`); None if that is
+        not known.
     """
 
     title: str
@@ -223,10 +224,6 @@ MOST_WORK = 4_000_000
 """Cells of all products of an elimination that a page computes at every click."""
 
 MOST_CLASSES = 60
-
-FIRM_NEED, FIRM_SHARE = math.log(20), 0.8
-"""A link is firm when the best network without it is at least 20 times less probable, and at least
-four in five replicates have it; it is open otherwise."""
 
 
 def gather(
@@ -307,22 +304,6 @@ def gather(
         summary=summary(arcs, firm, equivalent, support, path),
         firm=firm,
     )
-
-
-def is_firm(one: ArcSupport, unit: float) -> bool | None:
-    """Tell whether a link is firm: needed, and seen again; None where neither is known.
-
-    ``unit`` are the nats of one unit of the score.
-
-    >>> is_firm(ArcSupport("a", "b", need=5.0, adjacency=0.9), 1.0)
-    True
-    >>> is_firm(ArcSupport("a", "b", need=2.0), 1.0), is_firm(ArcSupport("a", "b"), 1.0)
-    (False, None)
-    """
-    if one.need is None and one.adjacency is None:
-        return None
-    needed = one.need is None or one.need * unit >= FIRM_NEED
-    return needed and (one.adjacency is None or one.adjacency >= FIRM_SHARE)
 
 
 def _score_of(record: NetworkRecord) -> str:
@@ -412,7 +393,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     if support.near is not None:
         near = support.near
         said.append(
-            f"In near-optimal: the share of {near.classes:,} equivalence classes with at least "
+            "In near-optimal: the share of "
+            f"{counted(near.classes, 'equivalence class', 'equivalence classes')} with at least "
             f"1/{near.factor:g} of the best one's probability that have the arc"
             f"{'' if near.complete else '; the list is not complete'}. Weight there: the share of "
             "their probability that the networks with the arc have."
@@ -573,8 +555,8 @@ class _Judge:
             price = self.by.price
             more = price(self.table, v, [*members, u]) - price(self.table, v, list(members))
             cost = more / self.unit - believed
-        circle = self.way(v, u)
-        return Refused(u, alone, change, cost, circle, self.why(v, u, change, circle))
+        cycle = self.way(v, u)
+        return Refused(u, alone, change, cost, cycle, self.why(v, u, change, cycle))
 
     def local(self, v: int, parents: tuple[int, ...]) -> float:
         key = (v, *parents)
@@ -582,11 +564,11 @@ class _Judge:
             self.own[key] = self.by.local(self.table, v, list(parents)) / self.unit
         return self.own[key]
 
-    def why(self, v: int, u: int, change: float, circle: tuple[int, ...]) -> str:
+    def why(self, v: int, u: int, change: float, cycle: tuple[int, ...]) -> str:
         if change <= self.tolerance:
             return "cost"
-        if circle:
-            return "circle"
+        if cycle:
+            return "cycle"
         child = self.network.names[v]
         if len(self.network.parents[v]) >= self.limits.get(child, len(self.network.names)):
             return "limit"

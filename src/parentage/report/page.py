@@ -66,6 +66,10 @@ MOST_BARRED = 60
 BAR_WIDTH, BAR_HEIGHT, BARS_IN_A_BOX = 140.0, 15.0, 6
 """Least width in pixels of a box with bars, the height of one, and how many there are at most."""
 
+LETTER, FREE_LETTERS, MOST_LETTERS = 5.6, 11, 14
+"""Width in pixels of a letter of a state's label in such a box, how many letters fit into the least
+width, and for how many more a box is widened."""
+
 LONGEST_NAME = 200
 MOST_BARS = 30
 """States of a variable that have a bar: the most frequent ones."""
@@ -242,7 +246,13 @@ def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
     room = None
     if bars and page.what_if is not None:
         states = page.what_if.parameters.states
-        room = [(BAR_WIDTH, BAR_HEIGHT * min(BARS_IN_A_BOX, len(own))) for own in states]
+        room = [
+            (
+                BAR_WIDTH + LETTER * min(MOST_LETTERS, max(0, max(map(len, own)) - FREE_LETTERS)),
+                BAR_HEIGHT * min(BARS_IN_A_BOX, len(own)),
+            )
+            for own in states
+        ]
     drawing = network_drawing(
         page.network, gains, page.shares, directed=page.directed, confidence=confidence(page),
         room=room,
@@ -301,7 +311,7 @@ def latex(page: Page, columns: Sequence[ArcColumn]) -> str:
 
 
 def arcs_csv(page: Page, columns: Sequence[ArcColumn]) -> str:
-    """Return the table of arcs as CSV, numbers in full."""
+    """Return the table of arcs as CSV, numbers with six digits."""
     keys = [column.key for column in columns]
     rows = ([*map(shown, one.arc), *(getattr(one, key) for key in keys)] for one in by_need(page))
     return csv_text(["from", "to", *keys], (map(spreadsheet_cell, row) for row in rows))
@@ -473,8 +483,8 @@ def why_text(network: Network, v: int, one: Refused) -> str:
             f"{one.cost:.1f}."
         )
     gain = f"It would gain {one.change:.1f} here, but"
-    if one.why == "circle":
-        way = " → ".join(shown(network.names[u]) for u in one.circle)
+    if one.why == "cycle":
+        way = " → ".join(shown(network.names[u]) for u in one.cycle)
         return f"{gain} it is a descendant: {way}. The arc would close a cycle."
     if one.why == "limit":
         return f"{gain} the limit leaves no room for another parent."

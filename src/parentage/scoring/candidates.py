@@ -68,7 +68,7 @@ def score(
     recipe: str | os.PathLike[str] | Recipe | None = None,
     auto: bool = False,
     time_limit: float | None = None,
-    memory: int | None = None,
+    memory: int | str | None = None,
     threads: int | None = None,
     executor: Any = None,
     exchange: str | Path | None = None,

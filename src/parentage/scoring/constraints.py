@@ -53,8 +53,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from parentage.errors import ConstraintError, InfeasibleError, InputError, Way, did_you_mean
+from parentage.errors import (
+    ConstraintError,
+    InfeasibleError,
+    InputError,
+    Way,
+    counted,
+    did_you_mean,
+)
 from parentage.files.decoding import DecodingError, decoded
+from parentage.work.settings import check_names, refuses_wrong_names
 
 if TYPE_CHECKING:
     import os
@@ -70,6 +78,7 @@ Arc = tuple[str, str]
 """An arc as ``(parent, child)``."""
 
 
+@refuses_wrong_names()
 @dataclass(frozen=True)
 class Constraints:
     """Required and forbidden arcs, limits on the number of parents, tiers.
@@ -108,6 +117,31 @@ class Constraints:
 
     def __bool__(self) -> bool:
         return bool(self.required or self.forbidden or self.max_parents or self.tiers)
+
+    @classmethod
+    def of(cls, given: Constraints | Mapping[str, object] | None) -> Constraints | None:
+        """Make constraints from what was passed: they themselves, or parts by name.
+
+        >>> Constraints.of({"forbidden": [["a", "b"]]}) == Constraints(forbidden=[("a", "b")])
+        True
+
+        Raises
+        ------
+        ConstraintError
+            Something else.
+        """
+        if given is None or isinstance(given, cls):
+            return given
+        if not isinstance(given, Mapping):
+            raise ConstraintError(
+                f"constraints cannot be a {type(given).__name__}; pass "
+                'parentage.Constraints(forbidden=[("A", "B")])'
+            )
+        check_names(cls.__name__, given, cls.__dataclass_fields__)
+        try:
+            return decoded(cls, _plain(given), closed=True)
+        except DecodingError as error:
+            raise ConstraintError(f"constraints: {error}") from None
 
     @cached_property
     def tier_of(self) -> dict[str, int]:
@@ -216,12 +250,12 @@ class Constraints:
             needed = self.required_parents.get(child, frozenset())
             if len(needed) > limit:
                 raise InfeasibleError(
-                    f"{child!r} may have at most {limit} parents but {len(needed)} are required: "
-                    + ", ".join(sorted(needed))
+                    f"{child!r} may have at most {counted(limit, 'parent')}, and {len(needed)} are "
+                    f"required: {', '.join(sorted(needed))}"
                 )
         cycle = self._required_cycle()
         if cycle:
-            raise InfeasibleError("the required arcs form a cycle: " + " -> ".join(cycle))
+            raise InfeasibleError("the required arcs form a cycle: " + " → ".join(cycle))
 
     def _later(self, parent: str, child: str) -> bool:
         tier = self.tier_of
@@ -274,7 +308,7 @@ class Constraints:
 
 
 def _arc(arc: object) -> str:
-    return " -> ".join(map(str, arc if isinstance(arc, list | tuple) else (arc,)))
+    return " → ".join(map(str, arc if isinstance(arc, list | tuple) else (arc,)))
 
 
 def _known(name: str, known: set[str], names: Sequence[str], where: str) -> None:
@@ -412,7 +446,7 @@ class Prior:
             return ""
         parts = [] if self.default == 0.5 else [f"{self.default:g} for every arc"]
         if self.arcs:
-            count = f"{len(self.arcs)} arc{'' if len(self.arcs) == 1 else 's'}"
+            count = counted(len(self.arcs), "arc")
             parts.append(f"for {count} of {'its' if len(self.arcs) == 1 else 'their'} own")
         return f"Scores include the log prior of the arcs (probability {', '.join(parts)})."
 
@@ -454,6 +488,15 @@ def most_added(
     bonus = np.where(barred, 0.0, np.maximum(log_odds, 0.0))
     largest = -np.sort(-bonus, axis=1)
     return np.array([largest[v, :k].sum() for v, k in enumerate(most)], np.float64)
+
+
+def _plain(given: object) -> object:
+    """Return mappings, tuples and sets as the dictionaries and lists of a file."""
+    if isinstance(given, Mapping):
+        return {name: _plain(part) for name, part in given.items()}
+    if isinstance(given, list | tuple | set | frozenset):
+        return [_plain(part) for part in given]
+    return given
 
 
 def read_constraints(path: str | os.PathLike[str]) -> Constraints:

@@ -522,7 +522,7 @@ def _require_room(table: Table, order: Ints) -> None:
     widest = int(order[states.argmax()])
     require_memory(
         table.stored_rows * -(-int(states.sum()) // 64) * 8,
-        f"a table of {table.n_rows} rows and {int(states.sum())} states in all",
+        f"a table of {table.n_rows:,} rows and {int(states.sum()):,} states in all",
         Way("drop", [table.names[widest]], f"({int(states.max())} states)"),
     )
 

@@ -282,7 +282,7 @@ class CandidateLists:
     def __repr__(self) -> str:
         degree = self.max_in_degree
         return (
-            f"CandidateLists: {self.n_variables} variables, {self.n_sets} parent sets, "
+            f"CandidateLists: {self.n_variables:,} variables, {self.n_sets:,} parent sets, "
             f"at most {degree} parent{'' if degree == 1 else 's'}"
         )
 

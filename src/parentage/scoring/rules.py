@@ -406,7 +406,7 @@ class Rule:
         return None
 
 
-_CAP = "{left} parents, and {x} can have at most {right}"
+_CAP = "{left} parents, and in an optimal network {x} has at most {right}"
 _ADDS = "{left} ≤ {right}, the penalty that {y} adds"
 _BOTH_OF_THEOREM_1 = frozenset({"alg1", "alg2"})
 _BOTH_OF_THEOREM_2 = frozenset({"alg3", "alg4"})

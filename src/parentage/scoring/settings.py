@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way
 from parentage.scoring.catalogue import names_and_uses, parse_name
+from parentage.scoring.constraints import Constraints
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from parentage.scoring.constraints import Constraints, Prior
+    from parentage.scoring.constraints import Prior
 
 
 @dataclass(frozen=True)
@@ -62,12 +63,18 @@ class Scoring(Settings):
     )
     constraints: Constraints | None = setting(
         None,
-        "Required and forbidden arcs, tiers, limits by name.",
+        """
+        Required and forbidden arcs, tiers, limits by name.
+
+        A :class:`parentage.Constraints`, or a mapping with the parts of its file:
+        ``{"forbidden": [["xray", "smoke"]]}``.
+        """,
     )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         parse_name(self.score)
+        object.__setattr__(self, "constraints", Constraints.of(self.constraints))
         if self.rules is not None and not isinstance(self.rules, str):  # which may be read once
             object.__setattr__(self, "rules", tuple(self.rules))
 
@@ -110,7 +117,8 @@ class Growing(Settings):
         """
         Work for expanding incomplete lists, in nominal seconds: roughly seconds of one core, but
         counted in operations, so that every run does the same. By default lists are expanded until
-        the time limit; without one, for a minute or as long as scoring took.
+        the time limit; without one, for a minute or for as long as scoring took, whichever is
+        longer.
         """,
         Option("S", float, least=0),
     )

@@ -478,7 +478,7 @@ def _placed(
 
 def _caption(network: Network, gains: Mapping[Arc, float] | None) -> str:
     arcs = counted(network.n_arcs, "arc")
-    text = f"{network.n_variables} variables, {arcs}"
+    text = f"{network.n_variables:,} variables, {arcs}"
     if gains:
         text += f"; width: what an arc gains, at most {amount(max(gains.values()))}"
     return text

@@ -13,7 +13,7 @@ import sys
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from parentage.errors import Bytes, InputError, Way, WorkersError
 from parentage.work.executor import ExecutorPool, leave, size_of
@@ -102,21 +102,22 @@ class Running(Settings):
         """,
         Option("S", float, least=0, common=True),
     )
-    memory: int | None = setting(
+    memory: int | str | None = setting(
         None,
         """
         Memory limit of the whole process, e.g. 4GB. By default scoring takes at most half of the
         free memory. Sets that do not fit are stored on disk; if they do not fit there either, the
         search ends with lists that are complete up to some number of parents.
 
-        A number of bytes.
+        A number of bytes, or a text such as ``"4GB"``.
         """,
         Option("SIZE", Bytes, common=True),
     )
 
     def stop(self) -> Stop:
         """Start the clock."""
-        return Stop.after(self.time_limit, self.memory)
+        memory = cast("int | None", self.memory)  # a text has become a number
+        return Stop.after(self.time_limit, memory)
 
     @property
     def n_threads(self) -> int:

@@ -190,7 +190,9 @@ class WorkerPool(ABC):
 
         Raises what ``poll`` raised, if that takes long.
         """
-        raise NotImplementedError("only a pool that raises LostError can lose something")
+        raise NotImplementedError(
+            "internal error, please report it: a worker pool without LostError was asked to recover"
+        )
 
     def close(self) -> None:
         """End what the pool itself began: let go of what is shared."""

@@ -32,14 +32,14 @@ def require_memory(needed: int, what: str, *instead: Way | str, limit: int | Non
     room = room_within(limit)
     if room is not None and needed > room:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory; of the {gigabytes(limit or 0)} allowed "
-            f"{gigabytes(max(0, room))} is left",
+            f"{what} needs {gigabytes(needed)} of memory; {gigabytes(max(0, room))} of the "
+            f"{gigabytes(limit or 0)} allowed is free",
             *instead,
         )
     free = available_memory()
     if needed > free:
         raise ResourceError(
-            f"{what} needs {gigabytes(needed)} of memory, {gigabytes(free)} is free", *instead
+            f"{what} needs {gigabytes(needed)} of memory; {gigabytes(free)} is free", *instead
         )
 
 
@@ -70,9 +70,11 @@ def peak_memory() -> int | None:
 def gigabytes(amount: int) -> str:
     """Write bytes as a person would say them.
 
-    >>> [gigabytes(x) for x in (13_000_000, 2_147_483_648, 834 * 10**12, 10**80)]
-    ['13 MB', '2.1 GB', '834 TB', 'over 1,000 TB']
+    >>> [gigabytes(x) for x in (4, 13_000_000, 2_147_483_648, 834 * 10**12, 10**80)]
+    ['4 bytes', '13 MB', '2.1 GB', '834 TB', 'over 1,000 TB']
     """
+    if 0 < amount < 10**5:
+        return f"{amount:,} bytes"
     if amount < 10**9:
         return f"{amount / 10**6:,.0f} MB"
     if amount >= 10**15:

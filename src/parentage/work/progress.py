@@ -70,6 +70,9 @@ Report = Callable[[Progress], None]
 """What is called with the progress of the work."""
 
 
+ROOM_FOR_ECHO = 2
+"""Columns of a terminal that bars leave free: it shows ^C there, and the line must not wrap."""
+
 REFRESH = 0.1
 """Seconds between two pictures in a notebook."""
 
@@ -129,9 +132,9 @@ def amount(value: float) -> str:
     """Write a difference of scores with four digits, or all that stand before the point.
 
     >>> [amount(x) for x in (0.00123456, 7.0, 1234.56, 89218.4, 1e9)]
-    ['0.001235', '7', '1235', '89,218', '1,000,000,000']
+    ['0.001235', '7', '1,235', '89,218', '1,000,000,000']
     """
-    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e15 else f"{value:.4g}"
+    return f"{value:,.0f}" if 1e3 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 def number(count: int) -> str:
@@ -173,7 +176,9 @@ class Terminal:
             BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
             TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
         )  # fmt: skip
-        console = console or Console(stderr=True)
+        if console is None:
+            console = Console(stderr=True)
+            console.width = max(1, console.width - ROOM_FOR_ECHO)
         self.bars = Bars(*columns, console=console, transient=True)
         self.line = console.status("learning")
         self.tasks: dict[tuple[str, str], Any] = {}

@@ -17,11 +17,14 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
-from parentage.errors import IN_CONSTRAINTS, TAKEN, InputError, Way, did_you_mean
+from parentage.errors import IN_CONSTRAINTS, TAKEN, Bytes, InputError, Way, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+_SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i)?B?", re.IGNORECASE)
+
+_Class = TypeVar("_Class", bound=type)
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
@@ -74,13 +77,16 @@ class Settings:
 
     def __new__(cls, *_args: Any, **given: Any) -> Self:
         """Refuse a keyword that is not a setting, with the one that is most like it."""
-        _check_names(cls.__name__, given, fields_of(cls), {})
+        check_names(cls.__name__, given, fields_of(cls))
         return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
             option, value = option_of(field), getattr(self, field.name)
             if option is None:
+                continue
+            if option.kind is Bytes and isinstance(value, str):
+                object.__setattr__(self, field.name, parse_size(field.name, value))
                 continue
             if option.kind is not str and isinstance(value, str):
                 _refuse_text(field.name, value, option.kind)
@@ -172,6 +178,20 @@ def _refuse_text(name: str, text: str, kind: type) -> None:
     raise InputError("is text; a number is needed", *ways, about=Way(name, text))
 
 
+def parse_size(name: str, text: str) -> int:
+    """Read a setting that is a size of memory, in bytes.
+
+    >>> [parse_size("memory", text) for text in ("4GB", "512MiB", "1.5g", "4")]
+    [4000000000, 536870912, 1500000000, 4]
+    """
+    found = _SIZE.fullmatch(text.strip())
+    if found is None:
+        raise InputError("is not a size; 4GB and 500MB are sizes", about=Way(name, text))
+    number, unit, binary = found.groups()
+    power = "KMGT".index(unit.upper()) + 1 if unit else 0
+    return int(float(number) * (1024 if binary else 1000) ** power)
+
+
 def takes(
     *kinds: type, elsewhere: Mapping[str, str] | None = None
 ) -> Callable[[_Function], _Function]:
@@ -215,7 +235,7 @@ def takes(
 
         @functools.wraps(function)
         def call(*args: Any, **keywords: Any) -> Any:
-            _check_names(function.__name__, keywords, taken, elsewhere or {})
+            check_names(function.__name__, keywords, taken, elsewhere)
             outermost = TAKEN.set(TAKEN.get() or taken)
             try:
                 return function(*args, **keywords)
@@ -229,14 +249,44 @@ def takes(
     return wrap
 
 
-def _check_names(
-    function: str, given: Iterable[str], known: Mapping[str, Any], elsewhere: Mapping[str, str]
+def check_names(
+    function: str,
+    given: Iterable[str],
+    known: Mapping[str, Any],
+    elsewhere: Mapping[str, str] | None = None,
 ) -> None:
+    """Refuse a keyword that a function does not have, with what to type instead.
+
+    Raises
+    ------
+    TypeError
+        As Python itself does, with the nearest keyword or with what ``elsewhere`` has for it.
+    """
     for name in given:
         if name not in known:
             together = IN_CONSTRAINTS.get(name) if "constraints" in known else None
-            hint = elsewhere.get(name) or together or did_you_mean(name, known)
+            hint = (elsewhere or {}).get(name) or together or did_you_mean(name, known)
             raise TypeError(f"{function}() has no keyword {name!r}; {hint}")
+
+
+def refuses_wrong_names(
+    elsewhere: Mapping[str, str] | None = None,
+) -> Callable[[_Class], _Class]:
+    """Have the constructor of a class refuse any keyword it does not have, with the right one."""
+
+    def wrap(kind: _Class) -> _Class:
+        construct: Any = kind.__init__  # type: ignore[misc]  # a class, as it is decorated
+        taken = inspect.signature(construct).parameters
+
+        @functools.wraps(construct)
+        def call(self: Any, *args: Any, **keywords: Any) -> None:
+            check_names(type(self).__name__, keywords, taken, elsewhere)
+            construct(self, *args, **keywords)
+
+        kind.__init__ = call  # type: ignore[misc]  # the same, but for what it refuses
+        return kind
+
+    return wrap
 
 
 def _with_settings(text: str, settings: list[dataclasses.Field[Any]]) -> str:

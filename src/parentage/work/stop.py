@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import math
 import signal
+import socket
 import threading
 import time
 from dataclasses import dataclass, field, replace
@@ -240,7 +241,9 @@ def _arrived(seconds: float, memory: int | None) -> Stop:
 
 
 @contextlib.contextmanager
-def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
+def interruptible(
+    stop: Stop, *, command: bool = False, tell: Callable[[], None] | None = None
+) -> Iterator[Stop]:
     """Let Ctrl-C or SIGTERM end the work first: one signal cancels, a second one raises.
 
     A command then writes what it has and ends by itself. In a library Ctrl-C returns what there is
@@ -249,6 +252,8 @@ def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
 
     Signals are taken over in the main thread only, and only those that have no other handler. A
     ``KeyboardInterrupt`` that arrives in another way is the caller's.
+
+    ``tell`` is called as soon as the first signal arrives, in a thread of its own.
     """
     taken = [number for number in SIGNALS if _is_free(number)]
     before = {number: signal.getsignal(number) for number in taken}
@@ -263,12 +268,42 @@ def interruptible(stop: Stop, *, command: bool = False) -> Iterator[Stop]:
     for number in taken:
         signal.signal(number, cancel)
     try:
-        yield stop
+        with _told(tell if taken else None):
+            yield stop
     finally:
         for number in taken:
             signal.signal(number, before[number])
         if signal.SIGTERM in arrived and not command:
             signal.raise_signal(signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def _told(tell: Callable[[], None] | None) -> Iterator[None]:
+    """Call ``tell`` when the first signal arrives, in a thread of its own.
+
+    Python runs a handler in the main thread, when that is free: while kernels are compiled that can
+    take many seconds. The system writes the number of the signal to a socket at once.
+    """
+    if tell is None:
+        yield
+        return
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
+
+    def wait() -> None:
+        with ours:
+            while arrived := ours.recv(1):
+                if arrived[0] in SIGNALS:
+                    tell()
+                    return
+
+    threading.Thread(target=wait, daemon=True).start()
+    before = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
+        theirs.close()
 
 
 def _is_free(number: signal.Signals) -> bool:

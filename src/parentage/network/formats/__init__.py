@@ -24,7 +24,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError, Way, did_you_mean
-from parentage.files.atomic import resolved, write_text
+from parentage.files.atomic import refuse_folder, resolved, write_text
 from parentage.files.source import open_source
 from parentage.network.formats.bif import MARK, escape, parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.bif import bif_text as text_of_bif
@@ -110,7 +110,7 @@ def write_network(
         (:mod:`parentage.view.figure`).
     """
     name = os.fspath(path)
-    kind = _format_of(name, None)
+    kind = _format_of(name, None, (*EXTENSIONS, PAGES[0]))
     record = NetworkRecord.of(result, parameters, provenance)
     network, gains = record.network, record.gains
     needed = kind in WITH_PARAMETERS or (kind == "json" and table)
@@ -263,6 +263,7 @@ def _format_of(
         return format_name
     extension = PurePath(name).suffix.lower()
     if extension not in EXTENSIONS:
+        refuse_folder(name)
         raise InputError(f"{name!r} has an unknown extension; use {', '.join(known)}")
     return EXTENSIONS[extension]
 

@@ -77,7 +77,7 @@ function makePanel(data, choose, stateButton, setTarget) {
       parts.push(make("h4", {}, "Other parent sets"),
         make("ul", { class: "plain" }, ...data.next[v].map(({ parents, ahead }) => {
           const set = parents.map((p) => data.names[p]).join(", ") || "no parents";
-          const text = ahead > 0 ? `scores ${number(ahead)} more here, but closes a circle or costs more elsewhere`
+          const text = ahead > 0 ? `scores ${number(ahead)} more here, but would close a cycle or costs more elsewhere`
             : `scores ${number(-ahead)} less`;
           return make("li", {}, `${set}: ${text}`);
         })));
@@ -95,8 +95,12 @@ function makePanel(data, choose, stateButton, setTarget) {
     const buttons = shown.map((_, k) => stateButton(v, k));
     const list = make("ul", { class: "states" }, ...buttons.map((button) => make("li", {}, button)));
     const title = make("h3", { tabindex: -1 }, data.names[v]);
-    const aim = byId("target-variable")
-      ? [make("button", { type: "button", class: "aim", onclick: () => setTarget(v) }, "Make it the target")] : [];
+    const target = byId("target-variable");
+    const aim = target && target.value !== String(v)
+      ? [make("button", { type: "button", class: "aim", onclick: (event) => {
+        event.currentTarget.hidden = true;
+        setTarget(v);
+      } }, "Make it the target")] : [];
     panel.replaceChildren(title, list, ...aim, ...names("Parents", data.parents[v]),
       ...names("Children", data.children[v]), ...names("Markov blanket", data.blanket[v]),
       make("p", { class: "note" }, data.blanket[v].length

@@ -4,7 +4,7 @@
 function makePicture(data, choose) {
   const frame = byId("picture"), whole = frame.querySelector("svg.whole");
   const barred = frame.querySelector("svg.barred"), around = frame.querySelector("svg.around");
-  const LARGE = 60, MOST_AROUND = 45, MOST_BARS = 6, LINE = 15;
+  const LARGE = 60, MOST_AROUND = 45, MOST_BARS = 6, LINE = 15, BAR = 56, NARROW = 600;
   const scope = byId("scope"), bars = byId("bars");
   const styles = new Map(all(".arc", whole).map((arc) => [arc.dataset.arc, arc]));
   let chosen = null, marginals = data.marginals, known = new Map();
@@ -15,19 +15,29 @@ function makePicture(data, choose) {
     svg.setAttribute("viewBox", `${view.x} ${view.y} ${view.w} ${view.h}`);
   }
 
-  // Turn to one of the figures; a large one begins at its upper end, large enough to be read.
-  function use(next) {
+  // What is drawn, with a margin, where the frame is smaller than the figure's own view.
+  function tight({ x, y, w, h }) {
+    if (frame.clientWidth >= w && frame.clientHeight >= h) return { x, y, w, h };
+    const box = svg.querySelector(".all").getBBox(), margin = 12;
+    if (!box.width || !box.height) return { x, y, w, h };
+    return { x: box.x - margin, y: box.y - margin, w: box.width + 2 * margin, h: box.height + 2 * margin };
+  }
+
+  // Turn to one of the figures; a large one begins at its upper end, large enough to be read, unless
+  // all of it is asked for or the frame is too narrow for anything else.
+  function use(next, entire = false) {
     for (const one of [whole, barred, around]) if (one) one.classList.toggle("off", one !== next);
     svg = next;
     boxes = all(".box", svg);
     arcs = all(".arc", svg);
     const [x, y, w, h] = (svg.dataset.full || svg.getAttribute("viewBox")).split(" ").map(Number);
     svg.dataset.full = [x, y, w, h].join(" ");
-    full = { x, y, w, h };
-    const scale = Math.min(frame.clientWidth / w, frame.clientHeight / h);
-    if (scale > 0 && scale < (svg === around ? 0.4 : 0.5)) {
-      const wide = Math.min(w, frame.clientWidth / 0.5), high = wide * frame.clientHeight / frame.clientWidth;
-      show({ x: x + (w - wide) / 2, y: high < h ? y : y + (h - high) / 2, w: wide, h: high });
+    full = tight({ x, y, w, h });
+    const scale = Math.min(frame.clientWidth / full.w, frame.clientHeight / full.h);
+    const least = entire ? 0 : frame.clientWidth < NARROW ? 0.2 : svg === around ? 0.4 : 0.5;
+    if (scale > 0 && scale < least) {
+      const wide = Math.min(full.w, frame.clientWidth / 0.5), high = wide * frame.clientHeight / frame.clientWidth;
+      show({ x: full.x + (full.w - wide) / 2, y: high < full.h ? full.y : full.y + (full.h - high) / 2, w: wide, h: high });
     } else show({ ...full });
     mark();
     colour(marginals, known);
@@ -120,13 +130,16 @@ function makePicture(data, choose) {
     return [...found].sort((a, b) => a - b);
   }
 
-  function drawAround(v) {
+  function drawAround(v, entire = false) {
     const nodes = near(v), inside = new Set(nodes), withBars = bars && bars.checked;
     const links = nodes.flatMap((c) => data.parents[c].filter((p) => inside.has(p)).map((p) => [p, c]));
     const size = (u) => {
       const box = whole.querySelector(`.box[data-v="${u}"] rect`);
       const w = Number(box.getAttribute("width")), h = Number(box.getAttribute("height"));
-      return withBars ? { w: Math.max(w, 140), h: h + LINE * Math.min(MOST_BARS, data.states[u].length) } : { w, h };
+      if (!withBars) return { w, h };
+      const its = barred && barred.querySelector(`.box[data-v="${u}"] rect`);
+      const wide = its ? Number(its.getAttribute("width")) : 140;
+      return { w: Math.max(w, wide), h: h + LINE * Math.min(MOST_BARS, data.states[u].length) };
     };
     const layout = layeredLayout(nodes, links, size);
     const group = makeSvg("g", { class: "all", "font-size": 13 });
@@ -158,7 +171,7 @@ function makePicture(data, choose) {
     around.replaceChildren(group);
     const wide = Math.max(layout.width + 36, 520), high = Math.max(layout.height + 36, 330);
     around.dataset.full = [(layout.width - wide) / 2, (layout.height - high) / 2, wide, high].join(" ");
-    use(around);
+    use(around, entire);
   }
 
   // The busiest variable is what a large network is first shown around.
@@ -167,9 +180,9 @@ function makePicture(data, choose) {
     return links.indexOf(Math.max(...links));
   }
 
-  function draw() {
-    if (scope.value === "around" && data.names.length) drawAround(chosen ?? hub());
-    else use(bars && bars.checked && barred ? barred : whole);
+  function draw(entire = false) {
+    if (scope.value === "around" && data.names.length) drawAround(chosen ?? hub(), entire);
+    else use(bars && bars.checked && barred ? barred : whole, entire);
   }
 
   // Show which variables and arcs belong to the chosen one.
@@ -212,16 +225,18 @@ function makePicture(data, choose) {
     all(".mini", box).forEach((old) => old.remove());
     if (!data.states) return;
     const count = Math.min(MOST_BARS, data.states[v].length), shares = marginals ? marginals[v] : null;
-    const space = (w - 16) / 2;
+    const bar = Math.min(BAR, (w - 16) / 2), space = w - 20 - bar;
     for (let k = 0; k < count; k++) {
       const top = y + h - 6 - LINE * (count - k), label = data.states[v][k];
-      const fits = Math.floor(space / 6);
+      const fits = Math.floor(space / 5.6), tail = Math.floor((fits - 1) / 2);
+      const short = label.length > fits ? `${label.slice(0, fits - 1 - tail)}…${label.slice(label.length - tail)}` : label;
       box.append(makeSvg("g", { class: "mini" },
         makeSvg("text", { x: x + 8, y: top + 11, "text-anchor": "start", "font-size": 10.5 },
-          label.length > fits ? `${label.slice(0, fits - 1)}…` : label),
-        makeSvg("rect", { class: "rail", x: x + 8 + space, y: top + 3, width: space, height: 8, fill: "#dfe3e7" }),
-        makeSvg("rect", { class: "fill", x: x + 8 + space, y: top + 3, height: 8, fill: "#7fa6c9",
-          width: shares ? space * shares[k] : 0 })));
+          short),
+        makeSvg("rect", { class: "rail", x: x + w - 8 - bar, y: top + 3, width: bar, height: 8, fill: "#dfe3e7" }),
+        makeSvg("rect", { class: "fill", x: x + w - 8 - bar, y: top + 3, height: 8, fill: "#7fa6c9",
+          width: shares ? bar * shares[k] : 0 }),
+        makeSvg("title", {}, label)));
     }
   }
 
@@ -243,15 +258,16 @@ function makePicture(data, choose) {
     const shown = data.arcs.filter((arc) => !isWeak(arc)).length;
     const name = measure.selectedOptions[0].textContent;
     const limit = data.shares.includes(measure.value) ? percent(least) : number(least);
-    told.textContent = strict ? `${shown} of ${data.arcs.length} arcs: ${name} above ${limit}`
-      : `all ${data.arcs.length} arcs`;
+    const every = data.arcs.length, noun = every === 1 ? "arc" : "arcs";
+    told.textContent = strict ? `${shown} of ${every} ${noun}: ${name} above ${limit}`
+      : every === 1 ? "1 arc" : `all ${every} arcs`;
   }
   if (measure) {
     measure.addEventListener("change", () => { slider.value = 0; hide(); });
     slider.addEventListener("input", hide);
   }
-  scope.addEventListener("change", draw);
-  if (bars) bars.addEventListener("change", draw);
+  scope.addEventListener("change", () => draw());
+  if (bars) bars.addEventListener("change", () => draw(true));
   window.addEventListener("beforeprint", () => show({ ...full }));
   if (data.names.length > LARGE) scope.value = "around";
   draw();

@@ -115,7 +115,7 @@ class FixedPoint:
         bits = min(MOST_BITS, 60 - math.ceil(math.log2(2 * largest)))
         if bits < FEWEST_BITS:
             raise ResourceError(
-                f"the scores of {n_rows} rows and their joint states are too large for 64-bit "
+                f"the scores of {n_rows:,} rows and their joint states are too large for 64-bit "
                 "arithmetic; use fewer rows or a smaller limit on parents"
             )
         f = np.rint(leftover * np.longdouble(2.0**bits)).astype(np.int64)
@@ -200,4 +200,4 @@ def _too_large(n_rows: int, w: float, most_states: int, width: float, everything
             f"a penalty of {w:.3g} nats per parameter and up to {most_states} states are too large "
             "for 64-bit arithmetic; merge states, drop the column, or require fewer parents"
         )
-    return f"{n_rows} rows are too many for 64-bit arithmetic; use fewer rows"
+    return f"{n_rows:,} rows are too many for 64-bit arithmetic; use fewer rows"

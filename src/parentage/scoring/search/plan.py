@@ -298,7 +298,7 @@ def check_constraints(constraints: Constraints, table: Table) -> None:
         for end in (parent, child):
             if end in table.constant:
                 raise InfeasibleError(
-                    f"the required arc {parent} -> {child} has the constant column {end!r}; "
+                    f"the required arc {parent} → {child} has the constant column {end!r}; "
                     f"leave that arc out"
                 )
 
