@@ -121,7 +121,7 @@ def test_a_verdict_states_the_terms_of_the_claim(xor: str, tmp_path: Path) -> No
     code, text = verdict_on(xor, learned(xor, tmp_path, *given), tmp_path)
     assert code == 0
     for term in ("score bdeu:2", "no limit on parents",
-                 "forbidden arcs: a -> c, b -> c", "prior: 0.2 for every arc"):  # fmt: skip
+                 "forbidden arcs: a → c, b → c", "prior: 0.2 for every arc"):  # fmt: skip
         assert term in text
 
 
@@ -222,9 +222,9 @@ def test_terms_of_many_kinds() -> None:
         names, settings, {"forbidden": [["v5", name] for name in names if name != "v5"]}
     )
     assert text == (
-        "score bic; at most 1 parent of v0; required arcs: v0 -> v1; forbidden arcs: v5 -> v0, "
-        "v5 -> v1, v5 -> v10, v5 -> v11, v5 -> v12, v5 -> v13, v5 -> v2, v5 -> v3, v5 -> v4, "
-        "v5 -> v6 and 3 more; tiers: v0, v1 < v2; prior: 0.9 for v3 -> v4; width 3; 1,234 rows; "
+        "score bic; at most 1 parent of v0; required arcs: v0 → v1; forbidden arcs: v5 → v0, "
+        "v5 → v1, v5 → v10, v5 → v11, v5 → v12, v5 → v13, v5 → v2, v5 → v3, v5 → v4, "
+        "v5 → v6 and 3 more; tiers: v0, v1 < v2; prior: 0.9 for v3 → v4; width 3; 1,234 rows; "
         "data sha256:ab; missing values completed by expectation maximisation, which was stopped "
         "early; sets of more than 2 parents were not all searched"
     )
