@@ -283,7 +283,8 @@ def settle(
     remedy = _difference(reading, settings)
     if looked is None or raw is None:
         source = "" if raw is None else raw.source
-        raise UndecidedError(objections, source, (), beyond or "the decisions do not end")
+        endless = "each recommended option asks for another; choose the options yourself"
+        raise UndecidedError(objections, source, (), beyond or endless)
     if not reading.auto:
         raise UndecidedError(objections, raw.source, remedy)
     decided_ones = [one for one in objections if one.advice]

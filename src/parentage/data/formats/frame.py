@@ -55,7 +55,7 @@ def read(frame: object) -> RawTable:
     try:
         known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # others are refused
     except TypeError:
-        kind = f"{type(frame).__module__}.{type(frame).__name__}"
+        kind = f"{type(frame).__module__}.{type(frame).__name__}".removeprefix("builtins.")
         if hasattr(frame, "toarray"):
             raise TableError(f"{kind} is a sparse matrix; pass its toarray()") from None
         raise TableError(
