@@ -637,9 +637,9 @@ def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
         (pl.DataFrame({"a": [1.0, float("inf")], "b": [0, 1]}), "infinite"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "rename"),
         (pl.LazyFrame({"a": [0, 1], "b": [0, 1]}), "collect a lazy one"),
-        ({"a": [0, 1]}, "builtins.dict is not a table"),
+        ({"a": [0, 1]}, "dict is not a table"),
         (np.zeros((3, 3, 2)), r"an array of shape \(3, 3, 2\)"),
-        (7, "builtins.int is not a table"),
+        (7, "int is not a table"),
     ],
 )
 def test_what_is_no_table_is_refused(frame: Any, message: str) -> None:
