@@ -14,7 +14,7 @@ from pathlib import Path
 import parentage
 from parentage.cli.output import say_if_compiling
 from parentage.scoring.scores import local_score
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 
 SAMPLED_FROM = parentage.Network.from_parents(
     {

@@ -32,7 +32,7 @@ from parentage.cli.output import (
 )
 from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
 from parentage.errors import InputError, counted
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:

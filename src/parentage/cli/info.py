@@ -19,7 +19,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, say_if_compiling, variables_text
 from parentage.errors import counted
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 from parentage.work.memory import gigabytes
 from parentage.work.progress import duration
 

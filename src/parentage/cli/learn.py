@@ -42,7 +42,7 @@ from parentage.errors import counted
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import compiling
 

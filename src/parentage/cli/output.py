@@ -43,7 +43,7 @@ def print_json(content: Any) -> None:
 
 def beside(start: str, words: str) -> str:
     """Put words after the start of a line; a terminal that is too narrow gets several lines."""
-    from parentage.work.aligned import NARROWEST
+    from parentage.view.aligned import NARROWEST
 
     room = shutil.get_terminal_size().columns - len(start)
     if not sys.stdout.isatty() or len(words) <= room:
@@ -59,7 +59,7 @@ def shown_of(n_variables: int) -> int:
 
 def variables_text(head: tuple[str, ...], rows: Sequence[tuple[str, ...]], rest: str) -> str:
     """Align one row for each variable; of many show the first, and say where the rest is."""
-    from parentage.work.aligned import table_text
+    from parentage.view.aligned import table_text
 
     shown = shown_of(len(rows))
     text, hidden = table_text(head, rows[:shown], left=2), len(rows) - shown

@@ -25,7 +25,7 @@ from parentage.cli.output import interruptible, print_json, say, show_progress, 
 from parentage.cli.query import refuse_without_table, table_of
 from parentage.errors import counted, listed
 from parentage.optimise.settings import Optimising
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
 

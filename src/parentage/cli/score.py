@@ -32,7 +32,7 @@ from parentage.cli.output import (
 )
 from parentage.errors import counted
 from parentage.scoring.catalogue import shown_name
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 from parentage.work.progress import number
 from parentage.work.settings import Option, setting
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from parentage.work.aligned import table_text
+from parentage.view.aligned import table_text
 
 if TYPE_CHECKING:
     from parentage.network.inference import Answer, Joint, MostProbable, Posterior

@@ -1,1 +1,1 @@
-"""Figures of results; they know the result types and not how they were found."""
+"""Figures of results and tables of text; they know the results and not how they were found."""
