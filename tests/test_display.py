@@ -200,6 +200,7 @@ def test_bars_leave_room_for_what_the_terminal_echoes(monkeypatch: pytest.Monkey
     assert Terminal().bars.console.width == 90 - display.ROOM_FOR_ECHO
 
 
+@pytest.mark.usefixtures("ctrl_c")
 def test_a_first_signal_is_acknowledged_at_once() -> None:
     told = threading.Event()
     with interruptible(Stop(), command=True, tell=told.set) as stop:

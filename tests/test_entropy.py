@@ -24,7 +24,7 @@ from strategies import make_table, naive_of, random_columns
         (30, math.log(30) / 2, 3, 1e13, r"a width of 1e\+13 nats"),
         (30, math.log(30) / 2, 65_000, 1e10, r"a width of 1e\+10 nats"),
         (30, 1e12, 65_000, 0.0, "require fewer parents"),
-        (10**8, 1.0, 2, 0.0, "100000000 rows are too many"),
+        (10**8, 1.0, 2, 0.0, "100,000,000 rows are too many"),
     ],
 )
 def test_what_does_not_fit_in_64_bits_is_refused(

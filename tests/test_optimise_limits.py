@@ -178,7 +178,7 @@ def test_subsets_say_how_much_memory_they_need(monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ResourceError, match=r"60 variables needs over 1,000 TB .* pass engine="):
         learn_lists(hard_lists(60), engine="subsets")
     monkeypatch.setattr("parentage.work.memory.available_memory", lambda: 1_000_000_000)
-    with pytest.raises(ResourceError, match=r"needs 8\.6 GB of memory, 1\.0 GB is free"):
+    with pytest.raises(ResourceError, match=r"needs 8\.6 GB of memory; 1\.0 GB is free"):
         learn_lists(HARD, engine="subsets")
 
 

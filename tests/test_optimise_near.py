@@ -75,7 +75,7 @@ def test_agrees_with_enumeration_often(block: int) -> None:
 
 def test_wine_has_308_networks_in_7_classes_within_a_factor_of_3(real: RealData) -> None:
     lists = real.instance("ebnsl_wine.BIC.3")
-    with pytest.warns(DataWarning, match="networks up to 1.09861 below the optimum may"):
+    with pytest.warns(DataWarning, match="some networks within 1.09861 of the optimum may"):
         near = within(lists, factor=3)
     assert len(near) == 308
     assert len(near.classes) == 7
