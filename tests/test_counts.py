@@ -672,7 +672,9 @@ def test_sample_weights_that_are_refused(weights: Any, message: str) -> None:
 
 
 def test_the_estimator_says_what_to_do_with_counts() -> None:
-    with pytest.raises(TableError, match=r"\n  parentage.read_table\(X, discretize='mdl', counts='Freq'\)"):
+    with pytest.raises(
+        TableError, match=r"\n  parentage.read_table\(X, discretize='mdl', counts='Freq'\)"
+    ):
         ParentageLearner(discretize="mdl").fit(pl.read_csv(VOYAGE))
     table = parentage.read_table(pl.read_csv(VOYAGE), counts="Freq")
     assert ParentageLearner().fit(table).table_.n_rows == table.n_rows
