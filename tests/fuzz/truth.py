@@ -78,16 +78,19 @@ def is_constant(question: Question, v: int) -> bool:
     return len(set(question.columns[v]) - {HOLE}) < 2
 
 
-def default_rate(rows: int, columns: int) -> float:
-    """The penalty of PNAL by default: N^(−1/4)/p, at least ln N/N."""
-    return max(float(rows**-0.25) / max(1, columns), math.log(rows) / rows)
+def default_rate(question: Question, columns: int) -> float:
+    """The penalty of PNAL by default: N^(−1/4)/p, at least BIC's times 1 + incomplete rows."""
+    rows = question.rows
+    complete = sum(HOLE not in row for row in zip(*question.columns, strict=True))
+    least = (2 - complete / rows) * math.log(rows) / (2 * rows)
+    return max(float(rows**-0.25) / max(1, columns), least)
 
 
 def scorer(question: Question) -> tuple[Naive, list[int]]:
     """The slow scores of the columns that vary, and their numbers."""
     keep = [v for v in range(question.n) if not is_constant(question, v)]
     kind, colon, _ = question.score.partition(":")
-    own = {"ebic": 0.5, "bdeu": 1.0, "pnal": default_rate(question.rows, len(keep))}
+    own = {"ebic": 0.5, "bdeu": 1.0, "pnal": default_rate(question, len(keep))}
     name = question.score if colon or kind not in own else f"{kind}:{own[kind]!r}"
     made = {"qnml": NaiveSum, "bdeu": NaiveSum, "k2": NaiveSum, "jeffreys": NaiveSum,
             "fnml": NaiveSum, "pnal": NaiveHoles}.get(kind, Naive)  # fmt: skip

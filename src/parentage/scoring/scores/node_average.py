@@ -8,8 +8,9 @@ With n the rows in which X and all of Π are observed, LL their log-likelihood a
 likelihood penalised by N λ for each free parameter, so λ = ln N / (2 N) is BIC. With holes that λ
 is too small: families are compared on different rows, whose averages differ by about 1/√N, and
 only a penalty with λ → 0 and λ √N → ∞ finds the true network for certain as rows grow. The default
-is λ = N^(−1/4) / p for p columns that vary, the choice of Bodewes & Scutari, but at least ln N / N,
-twice BIC's: with few rows and many columns theirs is below BIC's, and admits more false arcs.
+is λ = N^(−1/4) / p for p columns that vary, the choice of Bodewes & Scutari, but at least BIC's
+times 1 + the share of incomplete rows: with few rows and many columns theirs is below that, and
+admits more false arcs than BIC does in complete data (benchmarks/results/missing.md).
 
 Variables that are never observed together have no likelihood: their families score −∞, and are in
 no list.
@@ -47,7 +48,9 @@ class NodeAverage(Score):
         if self.parameter is not None:
             return self.parameter
         n_rows, varying = table.n_rows, table.n_variables - len(table.constant)
-        return max(float(n_rows**-0.25 / max(varying, 1)), math.log(n_rows) / n_rows)
+        complete = table.rows_in(observed_rows(table, range(table.n_variables)))
+        least = (2 - complete / n_rows) * math.log(n_rows) / (2 * n_rows)
+        return max(float(n_rows**-0.25 / max(varying, 1)), least)
 
     def weight(self, table: Table) -> float:
         """Return N λ, the penalty of one free parameter in nats.
