@@ -140,3 +140,12 @@ def everything(shared: Path) -> Reproduction:
     result = reproduce(shared / "data" / "uci")
     assert time.process_time() - began < 60
     return result
+
+
+@pytest.fixture
+def small_tables_expand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expand the lists of tables so small that all their sets would be listed."""
+    from parentage.growth.tuning import TUNING
+
+    anyhow = replace(TUNING, always_complete=0)
+    monkeypatch.setattr("parentage.pipeline.EXPANSION", anyhow)

@@ -152,7 +152,7 @@ def test_no_more_is_claimed_than_proven(seed: int, complete: int) -> None:
 
 
 def test_growing_finds_the_optimum_where_one_parent_does_not_do() -> None:
-    table = wide_table(n=12)
+    table = wide_table(n=13)
     best = learn(table)
     short = grown(table, 1, effort=0.0)
     solution = grown(table, 1, effort=3.0)
@@ -230,9 +230,18 @@ def test_sets_of_a_level_that_was_cut_short_are_candidates(
 
 
 def test_what_cannot_grow_is_taken_as_it_is() -> None:
-    solution = grown(wide_table(n=9), 1, 1.0, width=1.0)
+    solution = grown(wide_table(n=13), 1, 1.0, width=1.0)
     assert solution.scope.complete_to == 1
     assert solution.scope.explored == 0
+
+
+@pytest.mark.parametrize("n", [8, 12])
+def test_all_sets_of_few_variables_are_listed_anyway(n: int) -> None:
+    """That takes less than expanding some, and the network is proven."""
+    table = wide_table(n=n)
+    solution, best = learn(table, advanced=Advanced(complete=1, effort=0.0)), learn(table)
+    assert solution.optimal and solution.scope.complete_to is None
+    assert (solution.network, solution.score) == (best.network, best.score)
 
 
 def test_lists_do_not_grow() -> None:

@@ -185,6 +185,7 @@ def kinds_of(table: Table) -> list[dict[str, object]]:
     ]
 
 
+@pytest.mark.usefixtures("small_tables_expand")
 @pytest.mark.parametrize("number", range(6))
 def test_growing_finds_the_optimum_and_repeats(number: int) -> None:
     how = kinds_of(wide_table(n=10))[number]

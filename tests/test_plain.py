@@ -93,6 +93,7 @@ def with_plain_version() -> set[str]:
     }
 
 
+@pytest.mark.usefixtures("small_tables_expand")
 @pytest.mark.filterwarnings("ignore::parentage.errors.UnprovenWarning")
 def test_all_calls_of_a_kernel_give_the_same_both_ways(compared: Counter[str]) -> None:
     for seed in range(40):

@@ -749,7 +749,7 @@ def growing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("growing")
-@pytest.mark.parametrize("n", [8, 24])
+@pytest.mark.parametrize("n", [13, 24])
 def test_lists_that_are_cut_short_grow_as_those_of_learn(n: int) -> None:
     table = wide_table(n=n)
     with pytest.warns(UnprovenWarning):

@@ -213,11 +213,12 @@ def list_sets(table: Table, scoring: Scoring, asked: Asked, context: Context) ->
     growing, stop = asked.growing, context.stop
     first = FirstNetwork(asked, context)
     wanted = first.is_wanted(scoring)
+    few = table.n_variables <= EXPANSION.always_complete
     searched = search_table(
         table,
         scoring,
         replace(context, report=first.reporting()),
-        up_to=None if growing is None else growing.complete,
+        up_to=None if growing is None or few else growing.complete,
         foresee=growing is not None,
         part=SHARE_OF_SCORING,
         pause=first.find if wanted else None,

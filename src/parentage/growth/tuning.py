@@ -44,6 +44,9 @@ class Tuning:
 
     Parameters
     ----------
+    always_complete
+        Tables of at most this many variables are not expanded: counting all sets takes less time,
+        and no kernel has to be compiled (benchmarks/results/start.md, expansion).
     kept_per_set
         Families kept of those made from one parent set by every further parent.
     most_parents
@@ -98,6 +101,7 @@ class Tuning:
         take (benchmarks/results/first.md, first network).
     """
 
+    always_complete: int = 12
     kept_per_set: int = 40
     most_parents: int = 24
     sets_at_once: int = 128

@@ -107,8 +107,9 @@ class Growing(Settings):
     complete: int | None = setting(
         None,
         """
-        List all parent sets of up to K parents, and larger ones only around the best network. By
-        default the lists are complete as far as time and memory allow.
+        List all parent sets of up to K parents, and larger ones only around the best network
+        (with at most 12 variables all sets are listed). By default the lists are complete as far as
+        time and memory allow.
         """,
         Option("K", int, least=0, page="scale.md"),
     )

@@ -18,7 +18,8 @@ class Tuning:
     rows_at_once
         Rows that are counted together where a set is counted the plain way.
     block_rows
-        Rows that are looked at together when equal ones are merged and states packed into bits.
+        Rows that are looked at together when equal ones are merged and states packed into bits, and
+        numbers whose logarithms are taken together.
     worth_merging
         The share of distinct rows above which nothing is merged (benchmarks/results/rows.md, the
         row of uniform columns beside the others).

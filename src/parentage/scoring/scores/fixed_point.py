@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import Decimal, localcontext
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -170,12 +170,16 @@ def _known_logarithms() -> tuple[Longs, Longs]:
     return np.array(list(map(float, known)), np.longdouble), np.array(rest, np.longdouble)
 
 
+@lru_cache(maxsize=2)
 def rounded_c_ln_c(n_rows: int, times: float, over: float = 1.0) -> Ints:
-    """Return c ln c · times / over for c = 0 … N, rounded, some at a time."""
+    """Return c ln c · times / over for c = 0 … N, rounded, as many at a time as fit a cache.
+
+    The last two are kept: data that are completed step by step and bootstrap samples share them.
+    """
     require_numbers(n_rows, 8)
     f = np.empty(n_rows + 1, np.int64)
-    for first in range(0, n_rows + 1, TUNING.rows_at_once):
-        c = np.arange(first, min(first + TUNING.rows_at_once, n_rows + 1), dtype=np.longdouble)
+    for first in range(0, n_rows + 1, TUNING.block_rows):
+        c = np.arange(first, min(first + TUNING.block_rows, n_rows + 1), dtype=np.longdouble)
         scaled = c * ln(np.maximum(c, 1)) * np.longdouble(times) / np.longdouble(over)
         f[first : first + len(c)] = np.rint(scaled)
     return f
