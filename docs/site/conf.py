@@ -43,5 +43,6 @@ html_theme_options = {
     "use_download_button": False,
     "use_fullscreen_button": False,
     "home_page_in_toc": False,
+    "navbar_persistent": [],  # the sidebar has the search box
 }
 copyright = "the parentage developers, MIT licence"  # noqa: A001  # Sphinx reads this name
