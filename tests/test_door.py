@@ -452,6 +452,21 @@ def test_quantities_are_not_identifiers_however_they_are_sorted(name: str) -> No
         assert name in table.cuts, name
 
 
+@pytest.mark.parametrize(("name", "rows_each", "units"), [
+    ("state", 5, True), ("state", 4, False), ("year", 5, False), ("time", 5, False),
+])  # fmt: skip
+def test_more_than_twenty_numbers_in_equal_blocks_are_units(
+    name: str, rows_each: int, units: bool
+) -> None:
+    """A panel, unit after unit; not times, of which many rows are measured at each."""
+    numbers = [3 * unit for unit in range(1, 31) for _ in range(rows_each)]
+    assert (remedy_of(beside(name, numbers))[0] == Way("drop", [name])) is units
+    assert remedy_of(beside(name, numbers[:-1]))[0] != Way("drop", [name])
+    assert remedy_of(beside(name, numbers[: 20 * rows_each]))[0] != Way("drop", [name])
+    random.Random(9).shuffle(numbers)
+    assert remedy_of(beside(name, numbers))[0] != Way("drop", [name])
+
+
 def test_identifiers_without_repetition_or_of_few_units() -> None:
     midwest = [561 + 7 * i + i % 3 for i in range(200)]
     assert remedy_of(beside("PID", midwest))[0] == Way("drop", ["PID"])

@@ -17,7 +17,7 @@ identifier           9 of 10 labels differ (in up to 20 rows: all), or whole num
                      first column without a name that differs in every row. Years are quantities
 codes                whole numbers of the same length, some of which begin with 0
 units                whole numbers called id, caseno, subject, patient, household or the like, more
-                     than 20 or in few rows each
+                     than 20 or in few rows each; or more than 20 with equally many successive rows
 many whole numbers   11 to 20: a quantity if a quarter of them are in fewer than 5 rows each and the
                      name does not suggest codes; else categories, which is reported
 counts               whole numbers called Freq, count, n … beside few states that never repeat a row
@@ -412,15 +412,21 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
 def _identifier(
     column: Column, distinct: int, low: float, labelled: bool, cut: Way
 ) -> Objection | None:
-    """Say whether the name says that whole numbers identify rows, or those who were measured.
+    """Say whether whole numbers identify rows, or those who were measured.
 
-    They do if there are more than 20, or too few rows for each of them to be a state.
+    They do by their name, unless there are at most 20 and enough rows for each to be a state; or if
+    there are more and each fills as many successive rows as every other.
     """
     rows, name = column.n_present, column.name
-    named = _NAME_OF_ID.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
     nearly = distinct >= _NEARLY_ALL * rows
+    named = (
+        _NAME_OF_ID.fullmatch(name)
+        or _NAME_OF_UNIT.fullmatch(name)
+        or (nearly and _NAME_OF_CODE.fullmatch(name))
+        or (distinct > MANY_STATES and not _NAME_OF_TIME.fullmatch(name) and _in_blocks(column))
+    )
     crowded = distinct > MANY_STATES or (distinct > FEW_STATES and rows < ROWS_A_STATE * distinct)
-    if low < 0 or not (named or (nearly and _NAME_OF_CODE.fullmatch(name))) or not crowded:
+    if low < 0 or not named or not crowded:
         return None
     seen = (
         f"looks like an identifier: {distinct} of {rows} values are distinct"
@@ -430,6 +436,14 @@ def _identifier(
     )
     found = leave_out(name, seen, refused=nearly or not labelled)
     return replace(found, ways=(dropped(name), cut), example=f", such as {low:.0f}" * nearly)
+
+
+def _in_blocks(column: Column) -> bool:
+    """Say whether each number fills as many successive rows as every other, and not a few."""
+    counts = column.counts[column.counts > 0]
+    changes = np.count_nonzero(np.diff(column.raw.to_codes()))
+    equal = bool((counts == counts[0]).all()) and counts[0] >= ROWS_A_STATE
+    return equal and changes == len(counts) - 1
 
 
 def _few_numbers(column: Column, distinct: int) -> Objection | None:
