@@ -47,6 +47,8 @@ class Penalised(Score):
         """
         n_rows = table.n_rows
         match self.kind.name, self.parameter:
+            case "bic", _:
+                return math.log(n_rows) / 2
             case "aic", _:
                 return 1.0
             case "hqc", _:
@@ -58,7 +60,7 @@ class Penalised(Score):
                 return math.log(n_rows) / 2 + gamma * math.log(max(varying, 1))
             case "penalty", float(w):
                 return w
-        return math.log(n_rows) / 2
+        raise AssertionError(f"{self.kind.name} is in the catalogue, but has no weight here")
 
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return G(X ∪ Π) − G(Π) − w (r − 1) q."""
