@@ -216,15 +216,16 @@ def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLi
         raise ListsError(
             "the sets or the account have changed since the file was written (the digest "
             "differs): the file is damaged, or was changed by hand; write it again, or delete "
-            "its account (line # facts or META parentage) to use the lists as those of another program"
+            "its account (the line # facts or META parentage) to use the lists as those of another "
+            "program"
         )
     if isinstance(origin, Account):
         origin = Unknown()
         warn(
             DataWarning(
                 "these lists have an account without a digest (a release before 0.3 wrote the "
-                "file, or it was changed by hand): the account is ignored, and a proof covers only the "
-                "networks that the lists allow; for a proof about the table, score it again"
+                "file, or it was changed by hand): the account is ignored, and a proof covers only "
+                "the networks that the lists allow; for a proof about the table, score it again"
             ),
         )
     return replace(lists, account=origin)
