@@ -69,7 +69,7 @@ def verdict(result: Reproduction) -> str:
     outcome = (
         f"All {its} {of} published numbers are reproduced in the printed reading"
         if matched == of
-        else f"{of - matched} of {its} {of} published numbers are not reproduced in the printed reading"
+        else f"{of - matched} of {its} {of} published numbers are not reproduced in the printed one"
     )
     return (
         f"{found} {outcome}. In the stated reading {moved} of {len(result.counts)} counts differ "
