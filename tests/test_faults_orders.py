@@ -52,7 +52,7 @@ def test_large_scores_do_not_go_round_for_ever(seed: int) -> None:
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4, 1e8, 1e12])
 def test_every_size_of_scores_finds_as_good_a_network(scale: float) -> None:
     truth = learn_lists(scaled_lists(1.0, 5, 12), engine="subsets").score
-    found = learn_lists(scaled_lists(scale, 5, 12), engine="orders", time_limit=5.0)
+    found = learn_lists(scaled_lists(scale, 5, 12), engine="orders", time_limit=0.5)
     assert found.score / scale >= truth - 1e-9 * abs(truth)
 
 
