@@ -345,7 +345,7 @@ def test_orders_leave_time_for_another_step() -> None:
             threads=1,
             max_parents=2,
             advanced=Advanced(engine="orders"),
-            time_limit=4,
+            time_limit=2,
         )
     account = solution.scope.origin
     assert isinstance(account, Account)

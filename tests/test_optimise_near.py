@@ -193,7 +193,7 @@ def test_many_variables_are_possible() -> None:
 
 @pytest.mark.parametrize(
     ("seed", "patience"),
-    [(seed, 10**9) for seed in range(30)] + [(seed, 0) for seed in (0, 2, 4, 5, 6, 8, 9, 10, 11)],
+    [(seed, 10**9) for seed in range(12)] + [(seed, 0) for seed in (0, 2, 4, 5, 6)],
 )
 def test_larger_pieces_agree_with_the_table(
     seed: int, patience: int, monkeypatch: pytest.MonkeyPatch
