@@ -32,7 +32,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.work.context import Context
-from strategies import random_table
+from strategies import each, random_table
 from test_growth import searched, wide_table
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ def test_what_is_proven_for_the_lists_is_best_among_their_networks(
     assert solution.proof().startswith(f"proven best among the {lists.n_sets:,} listed parent sets")
 
 
-@pytest.mark.parametrize("seed", range(3))
+@each("seed", 3)
 def test_a_rise_is_below_what_taking_the_set_costs(seed: int) -> None:
     """Every network with a set costs at least L(y) plus the rise of the set."""
     lists = score(wide_table(seed, 11, 60), max_parents=2)

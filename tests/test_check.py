@@ -218,11 +218,11 @@ def forgery(seed: int) -> tuple[CandidateLists, Document] | None:
     return lists, document(lists, chosen, unit=DECIMAL, cuts=cuts, nodes=prover.nodes)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@each("seed", 40)
 def test_forged_proofs_of_worse_networks_are_refused(seed: int) -> None:
     forged = forgery(seed)
     if forged is None:
-        pytest.skip("all networks of these lists score the same")
+        return  # all networks of these lists score the same
     lists, content = forged
     assert not claim_is_true(lists, content)
     verdict = check(lists, content)
