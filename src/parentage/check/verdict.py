@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -248,6 +249,7 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
         )
 
 
+@cache
 def trusted_lines() -> int:
     """Count the lines of code that a verdict about a table rests on: this room, and the codes.
 
