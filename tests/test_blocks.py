@@ -19,7 +19,6 @@ from parentage.scoring.measures.measure import (
     Measure,
     arrays_of,
     level_of,
-    never,
     with_single_parents,
 )
 from parentage.scoring.measures.missing import MissingMeasure
@@ -28,6 +27,7 @@ from parentage.scoring.search.levels import LevelSearch, LevelStep
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
+from parentage.work.executor import nothing
 from parentage.work.stop import Stop, StoppedError
 from strategies import BY_SUMS, make_table, random_columns
 from test_forecast import StopAfter
@@ -48,7 +48,7 @@ def plan_of(name: str, seed: int = 3) -> SearchPlan:
     return encode_plans(prepare_search(table, Scoring(score=name)))[0]
 
 
-def step_of(measure: Measure, level: Any, below: Any, check: Any = never) -> LevelStep:
+def step_of(measure: Measure, level: Any, below: Any, check: Any = nothing) -> LevelStep:
     """The step from a level; Bin of single parents, which it needs, is not looked at here."""
     alone = measure.best_alone(measure.first()[0])
     if len(alone) and level.members.shape[1] == 2:

@@ -33,12 +33,7 @@ import numpy as np
 from parentage.network.network import listed_gains
 from parentage.network.record import Compared
 from parentage.optimise.engines import solve
-from parentage.optimise.problem import (
-    allowed_sets,
-    check_start,
-    limited,
-    memory_of_problem,
-)
+from parentage.optimise.problem import allowed_sets, check_start, limited, memory_of_sets
 from parentage.optimise.run import NOWHERE, Run, from_slot
 from parentage.optimise.solution import scope_of
 from parentage.scoring.account import Account
@@ -88,7 +83,7 @@ class Question:
         """Return the best network that the lists allow, with a bound for those."""
         lists = self.lists
         require_memory(
-            memory_of_problem(lists),
+            memory_of_sets(lists.n_variables, lists.n_sets, len(lists.parents)),
             f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
             "allow fewer parents when scoring",
             limit=self.context.stop.memory,

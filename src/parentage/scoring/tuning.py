@@ -12,9 +12,8 @@ class Tuning:
     Parameters
     ----------
     many_rows
-        Above this many rows a table is encoded without codes, its residuals are counted by
-        sorting, and a sample tells whether merging rows pays (benchmarks/results/rows.md, memory of
-        10,000,000 rows and more).
+        Above this many rows a table is encoded without codes, and a sample tells whether merging
+        rows pays (benchmarks/results/rows.md, memory of 10,000,000 rows and more).
     rows_at_once
         Rows that are counted together where a set is counted the plain way.
     block_rows

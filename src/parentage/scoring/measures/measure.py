@@ -24,6 +24,7 @@ import numpy.typing as npt
 from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
+from parentage.work.executor import nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -265,11 +266,7 @@ def with_single_parents(best_alone: Ints, pairs: Level) -> Ints:
     return alone
 
 
-def never() -> None:
-    """Do not end what was begun."""
-
-
-def blocks(rows: int, *arrays: Array, check: Callable[[], None] = never) -> Iterator[slice]:
+def blocks(rows: int, *arrays: Array, check: Callable[[], None] = nothing) -> Iterator[slice]:
     """Cut many sets into slices, worked on one after the other; mapped pages go after each.
 
     ``check`` is called before each but the first, and may end the work by raising.

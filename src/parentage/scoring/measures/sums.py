@@ -23,7 +23,6 @@ from parentage.scoring.measures.measure import (
     arrays_of,
     blocks,
     level_of,
-    never,
     sum_alone,
     sums_with_each,
 )
@@ -32,6 +31,7 @@ from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.scores.fixed_point import ln
 from parentage.scoring.scores.score import joint_counts, joint_states
 from parentage.scoring.tuning import TUNING
+from parentage.work.executor import nothing
 from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
@@ -284,7 +284,7 @@ class SumMeasure(CountedMeasure):
             raise StoppedError("memory")
         return np.stack([self.value_function(q) for q in products])
 
-    def counts_cells(self, level: Level, size: int, check: Callable[[], None] = never) -> bool:
+    def counts_cells(self, level: Level, size: int, check: Callable[[], None] = nothing) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
         from parentage.kernels.judging import CELLS, DEAD
         from parentage.kernels.levels import most_of_live

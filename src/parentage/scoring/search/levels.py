@@ -36,7 +36,6 @@ from parentage.scoring.measures.measure import (
     arrays_of,
     blocks,
     level_of,
-    never,
     with_single_parents,
 )
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
@@ -44,7 +43,7 @@ from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchSta
 from parentage.scoring.tuning import TUNING
 from parentage.work import tuning as work_tuning
 from parentage.work.array_files import is_mapped, room_beside
-from parentage.work.executor import WorkerPool, in_order, size_of
+from parentage.work.executor import WorkerPool, in_order, nothing, size_of
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop, StoppedError, now
 
@@ -389,7 +388,7 @@ class LevelStep:
         facts: Facts,
         terms: Any,
         store: bool,
-        check: Callable[[], None] = never,
+        check: Callable[[], None] = nothing,
     ) -> None:
         self.level, self.below, self.store = level, below, store
         self.facts, self.terms = facts, terms
