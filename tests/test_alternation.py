@@ -19,7 +19,7 @@ from parentage.data.table import Table
 from parentage.errors import UnprovenWarning
 from parentage.growth.anytime import Anytime, grow_lists
 from parentage.growth.growth import Growth, can_grow
-from parentage.growth.solving import ListSolver
+from parentage.growth.solving import UNSOLVED, ListSolver
 from parentage.network.record import Finding
 from parentage.optimise import learn_lists
 from parentage.optimise.cutting import root_lagrangian
@@ -179,8 +179,8 @@ def test_solving_stays_within_its_share_of_the_work() -> None:
     began = np.arange(growth.n)
     for _ in range(2):
         growth.enlarge([growth.family(i) for i in range(growth.n_sets)])
-    some = solver.solve(began, (), 1e-3)
-    more = solver.solve(began, (), 0.3)
+    some = solver.solve(began, UNSOLVED, 1e-3)
+    more = solver.solve(began, UNSOLVED, 0.3)
     assert not some.proven
     assert some.work < more.work
     assert more.work - some.work < 0.6

@@ -108,8 +108,9 @@ class Question:
         """Return what a run begins from: what is given, and what an earlier run has saved."""
         checkpoint = self.context.checkpoint
         saved = from_slot(None if checkpoint is None else checkpoint.next_slot("solve"), lists)
-        cuts = start.cuts or saved.cuts or start.cuts  # none, given, says that the start is near
-        return replace(saved, orders=[*orders, *saved.orders], cuts=cuts)
+        of = start if start.cuts or not saved.cuts else saved
+        # no cuts, given, say that the start is near
+        return replace(of, slot=saved.slot, orders=[*orders, *saved.orders])
 
     def bound_beyond(self, solution: Solution) -> Solution:
         """Bound what a search that stopped early has left out of the lists."""
