@@ -24,6 +24,7 @@ from parentage.scoring.measures.measure import (
 )
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
+from parentage.scoring.search import levels
 from parentage.scoring.search.levels import LevelSearch, LevelStep
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
@@ -63,14 +64,25 @@ def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, i
     level, below = measure.first()
     for in_degree in range(1, deepest + 1):
         found.append((measure, level, below, in_degree))
-        levels = LevelSearch(plan, Context())
-        levels.state.begin(in_degree, {})
-        levels._do(step_of(measure, level, below), levels.context)
-        new = levels.state.new
+        search = LevelSearch(plan, Context())
+        search.state.begin(in_degree, {})
+        search._do(step_of(measure, level, below), search.context)
+        new = search.state.new
         if new.n_sets < 2:
             break
         level, below = level_of(new.fields()), level.columns
     return found
+
+
+def joins_of(step: LevelStep) -> Any:
+    """The joins before each set, and the set that is found for every number of joins."""
+    before = np.array([step.joins_before(i) for i in range(len(step.level.members) + 1)])
+    found = [step.set_after(joins) for joins in range(step.joins + 2)]
+    assert found == (np.searchsorted(before, range(step.joins + 2), side="right") - 1).tolist()
+    children, prefix = step.siblings[0], step.level.subsets[:, -1]
+    later = children[prefix + 1] - np.arange(len(prefix)) - 1
+    assert before.tolist() == [0, *np.cumsum(later).tolist()] and step.joins == before[-1]
+    return before
 
 
 def prices_by_masks(measure: SumMeasure, level: Any, below: Any) -> tuple[Any, Any]:
@@ -101,10 +113,11 @@ def test_the_size_of_blocks_changes_nothing(name: str, monkeypatch: pytest.Monke
         found = []
         for size in (2**20, 5, 1):
             tune(monkeypatch, measures, sets_at_once=size)
+            tune(monkeypatch, levels, prefixes_at_once=size)
             step = step_of(measure, level, below)
             bounds = [measure.beyond(level, below, in_degree - more) for more in (0, 1)]
             cells = getattr(step.terms, "counts_cells", None)
-            found.append([*step.siblings, step.pairs, *bounds, np.array([cells])])
+            found.append([*step.siblings, joins_of(step), *bounds, np.array([cells])])
         for others in found[1:]:
             for one, other in zip(found[0], others, strict=True):
                 assert one.dtype == other.dtype

@@ -105,7 +105,7 @@ def note_set(to, known, columns, terms):
 
 @njit(work=lambda best, _live: 20 + 0.02 * best.size, **JIT)
 def live_members(best, live):
-    """Set bit a of ``live[set]`` if the family with child a is alive.
+    """Set bit a of ``live[set]``, of any unsigned type, if the family with child a is alive.
 
     A set of 64 members never gets this far: its families have 2^63 joint states, or there are
     2^64 sets to count.

@@ -187,9 +187,9 @@ class LevelSearch:
         facts = self.measure.facts(self.level, self.alone)
         terms = self.measure.terms(self.level, self.below, store, check)
         step = LevelStep(self.level, len(self.below[0]), facts, terms, store, check)
-        left = int(step.pairs[-1]) - at.pairs
+        left = step.joins - at.pairs
         endless = stop.deadline == math.inf and not ends_by_rules(self.plan)
-        if endless and step.pairs[-1] > TUNING.most_sets:
+        if endless and step.joins > TUNING.most_sets:
             raise StoppedError("forecast")
         if self.foresee and at.in_degree > 1 and not short:
             self._foresee(left)
@@ -210,7 +210,7 @@ class LevelSearch:
         outcome, at = self.outcome, self.state
         stop, workers = context.stop, context.pool
         memory = math.inf if stop.memory is None else stop.memory
-        arrays = (*arrays_of(step.level), *step.siblings, step.pairs)
+        arrays = (*arrays_of(step.level), *step.siblings)
         held = resident(arrays) + outcome.listing()
         most = step.per_task(self.measure.encoded, workers, stop.seconds_left)
         tasks, shared = step.tasks(at.pairs, most), (self.measure, step)
@@ -228,7 +228,7 @@ class LevelSearch:
                 step.store, step.overflowed = False, True
                 at.new.clear()
             reason = stop.reason()
-            if reason is not None and at.pairs < step.pairs[-1]:
+            if reason is not None and at.pairs < step.joins:
                 raise StoppedError(reason)
             at.relieve(arrays)
             at.save_if_due(work_tuning.TUNING.chunk_seconds_apart)
@@ -401,10 +401,10 @@ class LevelStep:
         return LevelStep, (self.level, self.below, self.facts, self.terms, self.store)
 
     def _find_siblings(self, check: Callable[[], None]) -> None:
-        """See which sets are joined with which, and how many joins come before each."""
+        """See which sets are joined with which, and how many joins blocks of prefixes have."""
         from parentage.kernels.levels import live_members
 
-        level, n_sets = self.level, len(self.level.members)
+        level, (n_sets, size) = self.level, self.level.members.shape
         children = np.zeros(self.below + 1, np.int32)
         for some in blocks(n_sets, level.subsets, check=check):
             prefix = level.subsets[some, -1]
@@ -413,25 +413,54 @@ class LevelStep:
         np.cumsum(children, out=children)
         beside = level.members
         tails = room_beside(beside, n_sets, np.uint16)
-        live = room_beside(beside, n_sets, np.uint64)
-        self.pairs = room_beside(beside, n_sets + 1, np.int64)
-        before = 0
-        for some in blocks(n_sets, *arrays_of(level), tails, live, self.pairs, check=check):
+        live = room_beside(beside, n_sets, np.uint16 if size <= 16 else np.uint64)
+        for some in blocks(n_sets, *arrays_of(level), tails, live, check=check):
             tails[some] = level.members[some, -1]
             live_members(level.best[some], live[some])
-            end = children[level.subsets[some, -1] + 1]
-            joins = np.cumsum(end - np.arange(some.start, some.stop) - 1)
-            self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
-            before += int(joins[-1])
-        self.pairs[n_sets] = before
         self.siblings = children, tails, live
+        before = [0]
+        for first in range(0, self.below, TUNING.prefixes_at_once):
+            before.append(before[-1] + int(self._joins_below(first)[-1]))
+        self._before = np.array(before)
+
+    def _joins_below(self, first: int, last: int | None = None) -> Ints:
+        """Return the joins of prefixes from ``first`` on, cumulated: before each and after all."""
+        end = first + TUNING.prefixes_at_once if last is None else last
+        siblings = np.diff(self.siblings[0][first : end + 1]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(siblings * (siblings - 1) // 2)])
+
+    @property
+    def joins(self) -> int:
+        """Number of joins of the whole level."""
+        return int(self._before[-1])
+
+    def joins_before(self, i: int) -> int:
+        """Return the number of joins of the sets before set i."""
+        if i == len(self.level.members):
+            return self.joins
+        children, prefix = self.siblings[0], int(self.level.subsets[i, -1])
+        block = prefix // TUNING.prefixes_at_once
+        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once, prefix)[-1]
+        low, high = children[prefix : prefix + 2].tolist()
+        return int(whole + joins_of_first(i - low, high - low))
+
+    def set_after(self, joins: int) -> int:
+        """Return the last set that at most this many joins come before."""
+        if joins >= self.joins:
+            return len(self.level.members)
+        block = last_at_most(self._before, joins)
+        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once)
+        prefix = block * TUNING.prefixes_at_once + last_at_most(whole, joins)
+        low, high = self.siblings[0][prefix : prefix + 2].tolist()
+        ahead = self.joins_before(low) + joins_of_first(np.arange(high - low), high - low)
+        return int(low + last_at_most(ahead, joins))
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing but the thread's own room."""
         from parentage.kernels.levels import Level, score_level
 
         first, last = span
-        pairs = int(self.pairs[last] - self.pairs[first])
+        pairs = self.joins_before(last) - self.joins_before(first)
         shape = pairs, self.level.members.shape[1] + 1
         room = Level(
             self._room("members", np.uint16, shape),
@@ -474,9 +503,9 @@ class LevelStep:
     def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
         """Cut sets into runs of at most so many joins, or of one set."""
         while first < end:
-            last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
-            last = min(max(last, first + 1), end)
-            if self.pairs[last] > self.pairs[first]:
+            before = self.joins_before(first)
+            last = min(max(self.set_after(before + most), first + 1), end)
+            if self.joins_before(last) > before:
                 yield first, last
             first = last
 
@@ -485,14 +514,13 @@ class LevelStep:
         sets, size = self.level.members.shape
         width = sum(array.nbytes for array in arrays_of(self.level)) * (size + 1) // (sets * size)
         return joins_per_task(
-            self.at_once(encoded), int(self.pairs[-1]), encoded.distinct_rows,
+            self.at_once(encoded), self.joins, encoded.distinct_rows,
             width if self.store else 0, workers, seconds_left,
         )  # fmt: skip
 
     def tasks(self, done: int, most: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the runs behind so many joins, each with whether its sets are still stored."""
-        first = int(np.searchsorted(self.pairs, done, side="right")) - 1
-        for start, end in self.runs(first, len(self.level.members), most):
+        for start, end in self.runs(self.set_after(done), len(self.level.members), most):
             yield start, end, self.store
 
     @property
@@ -508,9 +536,23 @@ class LevelStep:
             self.phase,
             now() - began,
             done,
-            int(self.pairs[-1]),
+            self.joins,
             sets_counted,
         )
+
+
+def last_at_most(rising: Ints, value: int) -> int:
+    """Return the last place in an array, which begins no higher, that does not exceed a value."""
+    return int(np.searchsorted(rising, value, side="right")) - 1
+
+
+def joins_of_first(count: Any, siblings: int) -> Any:
+    """Return the joins of the first sets of so many siblings, each with all later ones.
+
+    >>> joins_of_first(2, 4), joins_of_first(np.arange(4), 4).tolist()
+    (5, [0, 3, 5, 6])
+    """
+    return count * (siblings - 1) - count * (count - 1) // 2
 
 
 def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> list[Chunk]:
