@@ -39,6 +39,7 @@ from parentage.scoring.measures.measure import (
     never,
     with_single_parents,
 )
+from parentage.scoring.search.bins import Bins, NewSets, number_type
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
 from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints
-    from parentage.kernels.levels import Facts, Level
+    from parentage.kernels.levels import Facts, Level, NewLevel
     from parentage.scoring.encoding import Encoding
     from parentage.scoring.measures.measure import Measure
     from parentage.scoring.search.plan import SearchPlan
@@ -101,6 +102,7 @@ class LevelSearch:
     def __post_init__(self) -> None:
         plan = self.plan
         self.measure, self.outcome = plan.measure, self.state.outcome
+        self.state.bins = Bins(plan.encoded.n_variables)
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = price_of_join(plan)
         self.paused = 0.0  # seconds of this level in which others worked
@@ -123,16 +125,17 @@ class LevelSearch:
     def _begin(self) -> None:
         """Start with single variables, or with what is known of an earlier run."""
         measure, state = self.measure, self.state
-        self.level, self.below = measure.first()
-        self.alone = measure.best_alone(self.level)
+        first, self.below = measure.first()
+        self.level = state.bins.first_level(first)
+        self.alone = measure.best_alone(first)
         if not state.in_degree:
-            keep_empty_sets(self.plan, self.level, self.outcome)
+            keep_empty_sets(self.plan, first, self.outcome)
             state.begin(1, self._arrays())
             return
         for memory in state.arrays["memory"]:
             self.alone = np.array(memory)
         if state.in_degree > 1:
-            self.level = level_of(state.arrays["level"])
+            self.level = level_of(state.arrays["level"], self.level.values)
             self.below = tuple(state.arrays["below"])
 
     @property
@@ -198,7 +201,7 @@ class LevelSearch:
             check()
         if at.slot is None and (self.foresee or self.up_to is not None):
             self.joining_since = now()
-            at.new = LevelBuffer(at.new.name, (), self._is_worth, self._bound)
+            at.new = LevelBuffer(at.new.name, (), self._is_worth, self._bound, at)
         Kernel.expect(TUNING.plain_per_join * left)
         self._do(step, context)
         if short and stop.is_over():
@@ -221,7 +224,7 @@ class LevelSearch:
                 outcome.add(found)
                 held += found.listing()
                 if step.store and parts is not None:
-                    at.new.add(parts)
+                    at.new.add(at.bins.numbered(parts))
             if held > memory:
                 raise StoppedError("memory")
             if step.store and held + TUNING.joining * at.new.in_memory > memory and not at.spill():
@@ -261,7 +264,7 @@ class LevelSearch:
     def _climb(self, rate: float) -> None:
         """Go to the level that was found; a join took ``rate`` seconds."""
         self.below = self.level.columns
-        self.level = level_of(self.state.new.fields())
+        self.level = level_of(self.state.new.fields(), self.state.bins.values())
         if len(self.alone) and self.level.members.shape[1] == 2:
             self.alone = with_single_parents(self.alone, self.level)
         self.state.climb(self._arrays(), rate)
@@ -342,7 +345,8 @@ class LevelSearch:
 
     def _bound(self, arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
         """Bound what lies beyond sets of the next level, which turned out to be the last."""
-        return self.measure.beyond(level_of(arrays), self.level.columns, self.state.in_degree)
+        level = level_of(arrays, self.level.values)
+        return self.measure.beyond(level, self.level.columns, self.state.in_degree)
 
 
 def price_of_join(plan: SearchPlan) -> float:
@@ -355,7 +359,7 @@ def ends_by_rules(plan: SearchPlan) -> bool:
     return not plan.measure.endless or plan.deepest < plan.encoded.n_variables - 1
 
 
-def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
+def keep_empty_sets(plan: SearchPlan, level: NewLevel, outcome: Outcome) -> None:
     """Keep the families without parents; ``level`` has the single variables."""
     children = np.nonzero(plan.most >= 0)[0]
     outcome.kept.append(
@@ -368,8 +372,8 @@ def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
 
 S = TypeVar("S", bound=np.generic)
 
-Chunk = tuple[int, Outcome, "tuple[npt.NDArray[np.generic], ...] | None"]
-"""One run of a level's sets: joins, what was found, and the arrays of the new sets, if stored."""
+Chunk = tuple[int, Outcome, NewSets | None]
+"""One run of a level's sets: joins, what was found, and the new sets, if they are stored."""
 
 
 class LevelStep:
@@ -416,7 +420,7 @@ class LevelStep:
         live = room_beside(beside, n_sets, np.uint16 if size <= 16 else np.uint64)
         for some in blocks(n_sets, *arrays_of(level), tails, live, check=check):
             tails[some] = level.members[some, -1]
-            live_members(level.best[some], live[some])
+            live_members(level.bins[some], live[some])
         self.siblings = children, tails, live
         before = [0]
         for first in range(0, self.below, TUNING.prefixes_at_once):
@@ -457,12 +461,12 @@ class LevelStep:
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing but the thread's own room."""
-        from parentage.kernels.levels import Level, score_level
+        from parentage.kernels.levels import NewLevel, number_bins, score_level
 
         first, last = span
         pairs = self.joins_before(last) - self.joins_before(first)
         shape = pairs, self.level.members.shape[1] + 1
-        room = Level(
+        room = NewLevel(
             self._room("members", np.uint16, shape),
             self._room("subsets", np.int32, shape),
             self._room("best", np.int64, shape),
@@ -474,7 +478,7 @@ class LevelStep:
             return pairs, found, None
         members, subsets, best, *uncounted = (array[:end] for array in arrays_of(room))
         columns, terms = measure.count(members, tuple(uncounted), self.terms)
-        new, below = Level(members, subsets, best, columns), self.level.columns
+        new, below = NewLevel(members, subsets, best, columns), self.level.columns
         where = self._room("where", np.int32, members.shape).reshape(-1)
         child = self._room("child", np.uint8, members.shape).reshape(-1)
         score = self._room("score", np.int64, members.shape).reshape(-1)
@@ -482,9 +486,16 @@ class LevelStep:
         if kept:
             found.kept.append(collect(members, where[:kept], child[:kept], score[:kept]))
         found.sets_counted, found.families_scored = end, int(scored)
-        stored = arrays_of(measure.stored(new, self)) if self.store else ()
-        parts = tuple(map(np.array, stored)) if self.store and len(stored[0]) else None
-        return pairs, found, parts
+        stored = measure.stored(new, self) if self.store else None
+        if stored is None or not len(stored.members):
+            return pairs, found, None
+        values = self.level.values
+        type_ = number_type(np.diff(values.start, append=len(values.value)))
+        bins = np.empty(stored.best.shape, type_)
+        listed = number_bins(stored.members, stored.best, values, bins, where, score)
+        stored_members, stored_subsets, _, *others = map(np.array, arrays_of(stored))
+        sets = (stored_members, stored_subsets, bins, *others)
+        return pairs, found, NewSets(sets, where[:listed].copy(), score[:listed].copy())
 
     def _room(self, name: str, dtype: type[S], shape: tuple[int, int]) -> npt.NDArray[S]:
         """Return the thread's own room for an array; made again and again it would be cleared."""
