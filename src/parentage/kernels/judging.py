@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.bits import U
 
 DEAD = 2**62
 N_RULES = 16  # what numbers of Bin begin behind: those below stand for the rule that fired
@@ -83,7 +84,7 @@ def inherited_rule(a, subset, bins):
 
 
 @njit(**INLINE)  # a call costs a tenth of the whole
-def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, slack, ceiling):
+def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, slack, scratch):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
     Same arguments and result as :func:`judge_families` with only that rule on, which a test
@@ -91,9 +92,11 @@ def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, sla
     """
     variables, subset, q, out = join
     start, value = values.start, values.value
+    ceiling, row = scratch
     m = len(variables)
     for b in range(m):
         ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
+        row[b] = U(subset[b] * (m - 1))
     still = alive
     for a in range(m):
         bit = np.uint64(1) << np.uint64(a)
@@ -101,19 +104,28 @@ def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, sla
             out[a] = DEAD + THM1P
             continue
         x = variables[a]
-        own = start[x]
+        own = U(start[x])
         penalty = unit * min((arity[x] - 1) * q[a], cap)
         x_side = slack - penalty - residual[x]
         y_side = -penalty - G[subset[a]]
         top = -np.int64(DEAD)
-        for b in range(m - 1, -1, -1):  # the last two are the pair being joined: in cache
-            if b != a:
-                v = value[own + bins[subset[b], a if a < b else a - 1]]
-                if v >= x_side or v >= ceiling[b] + y_side:
-                    top = np.int64(DEAD + THM1P)
-                    still ^= bit
+        fires = False
+        for b in range(m - 1, a, -1):  # the last two are the pair being joined: in cache
+            v = value[own + U(bins[row[b] + U(a)])]
+            fires = v >= x_side or v >= ceiling[b] + y_side
+            if fires:
+                break
+            top = max(top, v)
+        if not fires:
+            for b in range(a - 1, -1, -1):
+                v = value[own + U(bins[row[b] + U(a - 1)])]
+                fires = v >= x_side or v >= ceiling[b] + y_side
+                if fires:
                     break
                 top = max(top, v)
+        if fires:
+            top = np.int64(DEAD + THM1P)
+            still ^= bit
         out[a] = top
     return still
 
