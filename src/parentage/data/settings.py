@@ -108,8 +108,8 @@ class Reading(Settings):
     missing: str = setting(
         "error",
         """
-        How to treat missing values (default: error, stop with advice). With ``"drop"`` leave
-        out the row; ``"state"``: make them one more state; ``"mode"``: impute the most frequent state
+        How to treat missing values (default: error, stop with advice). With ``"drop"`` leave out
+        the row; ``"state"``: make them one more state; ``"mode"``: impute the most frequent state
         (in a continuous column the median); ``"pnal"`` or ``"pnal:L"``: score every family on the
         rows where it is complete, with the penalty L per free parameter and row; ``"em"``:
         expectation maximisation.
