@@ -437,7 +437,10 @@ def test_parts_are_proved_apart() -> None:
     content["nodes"][0]["split"][0][1] = 1
     assert "add up to 2, less than 3" in check(lists, content).reason
     content["nodes"][0]["split"][0][1] = 3
-    assert check(lists, content).reason == "node 1: it stays open after its last step"
+    assert (
+        check(lists, content).reason
+        == "node 1: neither its steps nor a branch, split or solution closes it"
+    )
     content["nodes"][0]["split"] = [[[0, 1], 2, 1], [[1, 3, 2], 1, 2]]
     assert "part 1 is not separate" in check(lists, content).reason
 
@@ -673,7 +676,7 @@ def test_junk_anywhere_is_refused_without_a_traceback(junk: Any) -> None:
         ([{"steps": [["leap"]]}], 'must be ["round"'),
         ([{"split": [[[2, 3], 3, 1]]}, {"forest": True}], "its bound 1 is less than the goal 3"),
         ([{"split": [[[], 5, 1]]}, {}], "part 0 is not separate"),
-        ([{}], "stays open"),
+        ([{}], "neither its steps nor a branch"),
     ],
 )
 def test_proofs_that_are_no_proofs(nodes: list[Document], message: str) -> None:

@@ -438,7 +438,7 @@ def test_the_command_and_its_files(tmp_path: Path) -> None:
     assert completion["steps"][-1]["proven"]
     text = run("learn", str(data), "--missing", "em", "--threads", "1").stdout
     assert "step 0: " in text
-    assert "the network is optimal on the data that it completes itself" in text
+    assert "the network is optimal for the data completed with it" in text
     for name in ("n.bif", "n.json"):
         run("learn", str(data), "--missing", "em", "-o", str(tmp_path / name), "--threads", "1")
     written = read_parameters(tmp_path / "n.bif")

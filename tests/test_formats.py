@@ -484,7 +484,7 @@ def test_without_a_digest_over_the_account_lists_are_those_of_another_program(
     facts["account"] |= change
     del facts["digest"]
     for older in (facts, {**facts, "digest": lists.digest}):
-        with pytest.warns(DataWarning, match="no digest covers the account") as warned:
+        with pytest.warns(DataWarning, match="an account without a digest") as warned:
             found = read_lists(with_facts(kind, path, older))
         assert len(warned) == 1
         assert found.account == Unknown()

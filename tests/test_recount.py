@@ -304,7 +304,7 @@ def test_holes_short_lists_and_later_requirements_are_refused_clearly() -> None:
     with pytest.raises(InputError, match="does not say how"):
         check_table(table, sealed({**content, "settings": None}))
     later = sealed({**content, "constraints": {"required": [[table.names[0], table.names[1]]]}})
-    with pytest.raises(InputError, match="scoring ran without these required arcs"):
+    with pytest.raises(InputError, match="these arcs were required after scoring: "):
         check_table(table, later)
     holes = with_holes(table, 1)
     settings = {**content["settings"], "data": holes.digest}

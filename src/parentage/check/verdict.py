@@ -158,7 +158,7 @@ def check(
     >>> check(lists, proof).claim
     'the network scores -7 and no network of these lists scores higher'
     >>> check(lists, {**proof, "nodes": [{"steps": [["round", [0], [1]]]}]})
-    Verdict: refused: node 0: it stays open after its last step
+    Verdict: refused: node 0: neither its steps nor a branch, split or solution closes it
     """
     document = read_document(certificate)
     check_lists(lists)
@@ -241,11 +241,12 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
     """Refuse arcs that were required after scoring: the lists need not have the best such sets."""
     later = constraints.get("required", ()) if isinstance(constraints, Mapping) else ()
     before = [list(arc) for arc in settings["constraints"].get("required", ())]
-    if not all(list(arc) in before for arc in later):
+    added = [" → ".join(arc) for arc in later if list(arc) not in before]
+    if added:
         raise InputError(
-            "scoring ran without these required arcs, so the lists may lack the best sets with "
-            "them; give the candidate lists instead of the table, or require "
-            "these arcs when scoring"
+            f"these arcs were required after scoring: {_some(added)}; the lists may lack the best "
+            "sets with them; give the candidate lists instead of the table, or require these arcs "
+            "when scoring"
         )
 
 

@@ -400,12 +400,12 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
     names = listed([lists.names[v] for v in blocked])
     if constraints and not blocked_group(allowed_problem(lists, None)):
         raise InfeasibleError(
-            f"these constraints allow no acyclic network: every allowed set of {names} "
-            f"holds another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; "
-            "relax one, or score the table under these constraints to get all the sets they allow"
+            f"these constraints allow no acyclic network: every allowed set of {names} contains "
+            f"another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; relax "
+            "one of these constraints, or score the table under them to get all the sets they allow"
         )
     raise ListsError(
-        f"these lists allow no acyclic network: every set of {names} holds another of them; "
+        f"these lists allow no acyclic network: every set of {names} contains another of them; "
         "add an empty set to one of these lists"
     )
 
@@ -477,9 +477,8 @@ def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> No
     for _, members in lists.candidates(v):
         broken.update(dict.fromkeys(constraints.violated(name, [lists.names[p] for p in members])))
     raise InfeasibleError(
-        f"no candidate set of {name!r} satisfies the constraints; its sets violate: "
-        f"{listed(list(broken))}; relax one, or score the table under these "
-        "constraints to get all the sets they allow"
+        f"every candidate set of {name!r} violates a constraint: {listed(list(broken))}; relax "
+        "one of them, or score the table under these constraints to get all the sets they allow"
     )
 
 
