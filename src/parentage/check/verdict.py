@@ -244,7 +244,7 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
     added = [" → ".join(arc) for arc in later if list(arc) not in before]
     if added:
         raise InputError(
-            f"these arcs were required after scoring: {_some(added)}; the lists may lack the best "
+            f"these arcs were required after scoring: {listed(added)}; the lists may lack the best "
             "sets with them; give the candidate lists instead of the table, or require these arcs "
             "when scoring"
         )

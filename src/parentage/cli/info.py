@@ -133,8 +133,8 @@ def _no_end_text(score: str) -> str:
 
 def _completed_text() -> str:
     return (
-        "This forecast is for one step of --missing em. learn repeats the step until the network no "
-        "longer changes; a time limit ends it after the current step."
+        "This forecast is for one step of --missing em. learn repeats the step until the network "
+        "no longer changes; a time limit ends it after the current step."
     )
 
 
