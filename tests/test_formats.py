@@ -81,7 +81,7 @@ def same(one: CandidateLists, other: CandidateLists) -> bool:
 
 @pytest.mark.parametrize("suffix", ["jkl", "scores", "jaa", "pss", "parquet"])
 @given(lists=candidate_lists())
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_writing_and_reading_lose_nothing(
     suffix: str, lists: CandidateLists, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -470,7 +470,8 @@ def test_more_columns_than_bits_of_a_number() -> None:
     columns = rng.integers(0, 2, (70, 80))
     columns[69] = columns[3] ^ columns[64]
     table = make_table(columns.tolist())
-    lists = score(table, max_parents=2, threads=1)
+    few = Constraints(max_parents={f"v{v}": 1 for v in range(69)})
+    lists = score(table, max_parents=2, constraints=few, threads=1)
     content = proof_of(lists)
     verdict = check_table(table, content)
     assert verdict, verdict.reason

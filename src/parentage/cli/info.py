@@ -133,10 +133,8 @@ def _no_end_text(score: str) -> str:
 
 def _completed_text() -> str:
     return (
-        "With --missing em this forecast is for the first network, which is found with PNAL (each "
-        "family is scored on the rows where it is complete). learn then completes the table with "
-        "the network and learns again, until the network no longer changes; each step takes about "
-        "as long. A time limit ends learning after a whole step."
+        "This forecast is for one step of --missing em. learn repeats the step until the network "
+        "no longer changes; a time limit ends it after the current step."
     )
 
 
@@ -144,10 +142,10 @@ def _forecast_text(forecast: Forecast) -> str:
     sets = number(forecast.sets)
     took = "less than 0.1 s" if forecast.seconds < 0.1 else duration(forecast.seconds)
     how = {
-        "searched": f"Scoring tabulates the rows for {sets} sets of variables",
-        "counted": f"Scoring tabulates the rows for {sets} sets of variables",
-        "extrapolated": f"Scoring tabulates the rows for very roughly {sets} sets of variables",
-        "at most": f"Scoring tabulates the rows for at most {sets} sets of variables",
+        "searched": f"Scoring cross-tabulates {sets} sets of variables",
+        "counted": f"Scoring cross-tabulates {sets} sets of variables",
+        "extrapolated": f"Scoring cross-tabulates very roughly {sets} sets of variables",
+        "at most": f"Scoring cross-tabulates at most {sets} sets of variables",
     }[forecast.basis]
     about = "" if took == "ages" or took.startswith("less") else "about "
     memory = "less than 1 MB" if forecast.memory < 10**6 else gigabytes(forecast.memory)

@@ -87,7 +87,7 @@ class Goal(Settings):
     )
     within: float | None = setting(
         None,
-        "List all networks at least 1/FACTOR as probable as the best.",
+        "Print all networks that are at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     )
     data: str | None = setting(
@@ -169,7 +169,7 @@ def learn(
     model: TypedModel,
     as_json: bool,
 ) -> None:
-    """Find the network with the highest score, and prove that it is the highest.
+    """Find the network with the highest score, and prove that no network scores higher.
 
     DATA is a table, which is scored first; LISTS is a file of candidate lists. Ctrl-C returns the
     best network found so far.

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 from parentage.errors import InputError
 from parentage.scoring.catalogue import by_name
 from parentage.scoring.scores.fixed_point import FixedPoint
-from parentage.scoring.scores.score import Score, entropy_sum, free_parameters
+from parentage.scoring.scores.score import Score, free_parameters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -61,11 +61,6 @@ class Penalised(Score):
             case "penalty", float(w):
                 return w
         raise AssertionError(f"{self.kind.name} is in the catalogue, but has no weight here")
-
-    def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
-        """Return G(X ∪ Π) − G(Π) − w (r − 1) q."""
-        likelihood = entropy_sum(table, [x, *parents]) - entropy_sum(table, parents)
-        return likelihood - self.price(table, x, parents)
 
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the penalty: no likelihood exceeds −h_X."""
