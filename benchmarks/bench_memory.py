@@ -97,11 +97,17 @@ largest = dict(bytes=0)
 run = levels.LevelSearch._do
 def counted(search, step, context):
     level, live = step.level, search.outcome.live[-1]
-    fields = dict(members=level.members, subsets=level.subsets, best=level.best)
-    fields |= {{"pairs": step.pairs}} if hasattr(step, "pairs") else {{"joins": step._before}}
-    fields |= dict(zip(("children", "tails", "live"), step.siblings, strict=True))
-    fields |= {{f"column {{i}}": array for i, array in enumerate(level.columns)}}
-    by_array = {{name: array.nbytes / live for name, array in fields.items()}}
+    fields = {{name: [getattr(level, name)] for name in ("members", "subsets")}}
+    if hasattr(level, "bins"):
+        fields |= dict(bins=[level.bins], values=level.values)
+    else:
+        fields |= dict(best=[level.best], pairs=[step.pairs])
+    names = getattr(step.siblings, "_fields", ("children", "tails", "live"))
+    fields |= {{name: [array] for name, array in zip(names, step.siblings, strict=True)}}
+    fields |= dict(columns=level.columns)
+    by_array = {{
+        name: sum(array.nbytes for array in arrays) / live for name, arrays in fields.items()
+    }}
     if sum(by_array.values()) * live > largest["bytes"]:
         largest.update(bytes=sum(by_array.values()) * live, sets=live, by_array=by_array)
     run(search, step, context)

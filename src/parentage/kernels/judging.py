@@ -10,7 +10,6 @@ from __future__ import annotations
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U
 
 DEAD = 2**62
 N_RULES = 16  # what numbers of Bin begin behind: those below stand for the rule that fired
@@ -96,7 +95,7 @@ def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, sla
     m = len(variables)
     for b in range(m):
         ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
-        row[b] = U(subset[b] * (m - 1))
+        row[b] = np.uint64(subset[b] * (m - 1))
     still = alive
     for a in range(m):
         bit = np.uint64(1) << np.uint64(a)
@@ -104,21 +103,21 @@ def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, sla
             out[a] = DEAD + THM1P
             continue
         x = variables[a]
-        own = U(start[x])
+        own = np.uint64(start[x])
         penalty = unit * min((arity[x] - 1) * q[a], cap)
         x_side = slack - penalty - residual[x]
         y_side = -penalty - G[subset[a]]
         top = -np.int64(DEAD)
         fires = False
         for b in range(m - 1, a, -1):  # the last two are the pair being joined: in cache
-            v = value[own + U(bins[row[b] + U(a)])]
+            v = value[own + np.uint64(bins[row[b] + np.uint64(a)])]
             fires = v >= x_side or v >= ceiling[b] + y_side
             if fires:
                 break
             top = max(top, v)
         if not fires:
             for b in range(a - 1, -1, -1):
-                v = value[own + U(bins[row[b] + U(a - 1)])]
+                v = value[own + np.uint64(bins[row[b] + np.uint64(a - 1)])]
                 fires = v >= x_side or v >= ceiling[b] + y_side
                 if fires:
                     break
