@@ -206,18 +206,23 @@ def leave_ended(new, G_below, slack, terms):
     left = 0
     for i in range(n_sets):
         products_without(members, i, arity, cap, states)
-        needed, outside = False, True
+        needed = False
         for a in range(s):
             x = members[i, a]
-            parameters = min((arity[x] - 1) * states[a], cap)
             if best[i, a] < DEAD:
+                parameters = min((arity[x] - 1) * states[a], cap)
                 if best[i, a] >= slack - unit * min(parameters * fewest, cap) - residual[x]:
                     best[i, a] = DEAD + THM1P
                 else:
                     needed = True
+        outside = True
+        for a in range(0 if needed else s):
+            x = members[i, a]
+            parameters = min((arity[x] - 1) * states[a], cap)
             unexplained = G_below[subsets[i, a]] - G[i] - residual[x]
             if unit * min(parameters * (fewest - 1), cap) >= unexplained + slack:
                 outside = False
+                break
         if needed or outside:
             move_set(i, left, members, subsets, best)
             G[left] = G[i]
