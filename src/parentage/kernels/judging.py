@@ -10,18 +10,19 @@ from __future__ import annotations
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U
 
 DEAD = 2**62
 N_RULES = 16  # what numbers of Bin begin behind: those below stand for the rule that fired
 # Positions in parentage.scoring.rules.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, LEMMA3, THM1P = range(4, 12)
 CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.sums
+# What is known of each member of a join: the rows of an array, so many.
+MEMBER, SUBSET, STATES, BEST, CEILING, ROW, ROWS = range(7)
 
 
 @njit(**JIT)
-def products_without(variables, arity, cap, q):
-    """Set ``q[a]`` to the product of the arities of all variables but the a-th.
+def products_without(members, i, arity, cap, q):
+    """Set ``q[a]`` to the product of the arities of all members of set i but the a-th.
 
     At most ``4·cap``: then what an additional parent adds, at least half of it, is beyond
     ``cap`` too.
@@ -30,11 +31,11 @@ def products_without(variables, arity, cap, q):
     product = np.int64(1)
     for a in range(len(q)):
         q[a] = product
-        product = min(product * arity[variables[a]], most)
+        product = min(product * arity[members[i, a]], most)
     product = np.int64(1)
     for a in range(len(q) - 1, -1, -1):
         q[a] = min(q[a] * product, most)
-        product = min(product * arity[variables[a]], most)
+        product = min(product * arity[members[i, a]], most)
 
 
 @njit(**JIT)
@@ -84,49 +85,49 @@ def inherited_rule(a, subset, bins):
 
 
 @njit(**INLINE)  # a call costs a tenth of the whole
-def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, slack, scratch):
+def thm1p_families(alive, join, G, bins, start, value, arity, residual, unit, cap, slack):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
-    Same arguments and result as :func:`judge_families` with only that rule on, which a test
-    asserts. Returns the children that stay alive.
+    Same ``join`` and result as :func:`judge_families` with only that rule on, which a test asserts;
+    ``bins`` are those of all families in one row. Returns the children that stay alive.
+
+    Arrays come one by one, and as one: each that was taken out of a tuple here would cost two
+    locked instructions per set, a seventh of the whole.
     """
-    variables, subset, q, out = join
-    start, value = values.start, values.value
-    ceiling, row = scratch
-    m = len(variables)
+    m = join.shape[1]
     for b in range(m):
-        ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
-        row[b] = U(subset[b] * (m - 1))
+        join[CEILING, b] = G[join[SUBSET, b]] - residual[join[MEMBER, b]] + slack
+        join[ROW, b] = join[SUBSET, b] * (m - 1)
     still = alive
     for a in range(m):
         bit = np.uint64(1) << np.uint64(a)
         if alive & bit == np.uint64(0):
-            out[a] = DEAD + THM1P
+            join[BEST, a] = DEAD + THM1P
             continue
-        x = variables[a]
-        own = U(start[x])
-        penalty = unit * min((arity[x] - 1) * q[a], cap)
+        x = np.uint64(join[MEMBER, a])
+        own = np.uint64(start[x])
+        penalty = unit * min((arity[x] - 1) * join[STATES, a], cap)
         x_side = slack - penalty - residual[x]
-        y_side = -penalty - G[subset[a]]
+        y_side = -penalty - G[np.uint64(join[SUBSET, a])]
         top = -np.int64(DEAD)
         fires = False
         for b in range(m - 1, a, -1):  # the last two are the pair being joined: in cache
-            v = value[own + U(bins[row[b] + U(a)])]
-            fires = v >= x_side or v >= ceiling[b] + y_side
+            v = value[own + np.uint64(bins[np.uint64(join[ROW, b] + a)])]
+            fires = v >= x_side or v >= join[CEILING, b] + y_side
             if fires:
                 break
             top = max(top, v)
         if not fires:
             for b in range(a - 1, -1, -1):
-                v = value[own + U(bins[row[b] + U(a - 1)])]
-                fires = v >= x_side or v >= ceiling[b] + y_side
+                v = value[own + np.uint64(bins[np.uint64(join[ROW, b] + a - 1)])]
+                fires = v >= x_side or v >= join[CEILING, b] + y_side
                 if fires:
                     break
                 top = max(top, v)
         if fires:
             top = np.int64(DEAD + THM1P)
             still ^= bit
-        out[a] = top
+        join[BEST, a] = top
     return still
 
 
@@ -134,11 +135,11 @@ def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, sla
 def judge_families(alive, join, level, facts, terms):
     """Decide every chosen rule for every child of one set, two siblings joined.
 
-    ``join`` has, per member, the variable, where the set without it is in the level, the joint
+    ``join[what, member]`` has the variable, where the set without it is in the level, the joint
     states of the others, and room for the best score of a proper subset, or DEAD + rule: the
     inherited one, else the first in the order that fires. Returns the children that stay alive.
     """
-    variables, subset, q, out = join
+    variables, subset, q, out = join[MEMBER], join[SUBSET], join[STATES], join[BEST]
     bins, subsets, G = level.bins, level.subsets, level.columns[0]
     start, value = level.values.start, level.values.value
     arity, single, residual, G_below = terms.arity, terms.single, terms.residual, terms.G_below

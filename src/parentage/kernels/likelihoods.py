@@ -16,7 +16,12 @@ import numpy.typing as npt
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import popcount
 from parentage.kernels.judging import (
+    BEST,
     DEAD,
+    MEMBER,
+    ROWS,
+    STATES,
+    SUBSET,
     THM1P,
     credit_rules,
     judge_families,
@@ -92,7 +97,7 @@ def start_joins(i, members, subsets, children, arity, cap, at, stop, variables, 
     lists_beside(i, subsets, children, at, stop)
     for t in range(s):
         variables[t] = members[i, t]
-    products_without(variables[:s], arity, cap, own)
+    products_without(members, i, arity, cap, own)
     return min(own[0] * arity[variables[0]], 4 * cap)
 
 
@@ -119,18 +124,16 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     children, tails, live = siblings
     members, subsets, bins, G = level.members, level.subsets, level.bins, level.columns[0]
-    values = level.values
+    start, value = level.values.start, level.values.value
     arity, residual = terms.arity, terms.residual
     closed, unit, cap = terms.closed, terms.unit, terms.cap
     forbidden, capped, rules, slack = facts.forbidden, facts.capped, facts.rules, facts.slack
     out_members, out_subsets, out_best = new.members, new.subsets, new.best
     s = subsets.shape[1]
     at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    own, scratch = np.empty(s, np.int64), (np.empty(s + 1, np.int64), np.empty(s + 1, np.uint64))
-    flat = bins.reshape(-1)
-    join = variables, subset, q, out
+    own, flat = np.empty(s, np.int64), bins.reshape(-1)
+    join = np.empty((ROWS, s + 1), np.int64)
+    variables, subset, q, out = join[MEMBER], join[SUBSET], join[STATES], join[BEST]
     only_thm1p = rules == 1 << THM1P
     simple_tally = only_thm1p and len(forbidden) == 0 and none_capped(capped)
     end = 0
@@ -152,7 +155,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
                 q[a] = min(own[a] * arity[z], 4 * cap)
             if only_thm1p:
                 alive = thm1p_families(
-                    alive, join, G, flat, values, arity, residual, unit, cap, slack, scratch
+                    alive, join, G, flat, start, value, arity, residual, unit, cap, slack
                 )
             else:
                 alive = judge_families(alive, join, level, facts, terms)
@@ -178,7 +181,7 @@ def _local_scores(new, below, terms, scores):
     n_sets, s = members.shape
     states = np.empty(s, np.int64)
     for i in range(n_sets):
-        products_without(members[i], arity, cap, states)
+        products_without(members, i, arity, cap, states)
         for a in range(s):
             if best[i, a] < DEAD:
                 parameters = min((arity[members[i, a]] - 1) * states[a], cap)
@@ -202,19 +205,24 @@ def leave_ended(new, G_below, slack, terms):
     states = np.empty(s, np.int64)
     left = 0
     for i in range(n_sets):
-        products_without(members[i], arity, cap, states)
-        needed, outside = False, True
+        products_without(members, i, arity, cap, states)
+        needed = False
         for a in range(s):
             x = members[i, a]
-            parameters = min((arity[x] - 1) * states[a], cap)
             if best[i, a] < DEAD:
+                parameters = min((arity[x] - 1) * states[a], cap)
                 if best[i, a] >= slack - unit * min(parameters * fewest, cap) - residual[x]:
                     best[i, a] = DEAD + THM1P
                 else:
                     needed = True
+        outside = True
+        for a in range(0 if needed else s):
+            x = members[i, a]
+            parameters = min((arity[x] - 1) * states[a], cap)
             unexplained = G_below[subsets[i, a]] - G[i] - residual[x]
             if unit * min(parameters * (fewest - 1), cap) >= unexplained + slack:
                 outside = False
+                break
         if needed or outside:
             move_set(i, left, members, subsets, best)
             G[left] = G[i]

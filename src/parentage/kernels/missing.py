@@ -265,7 +265,7 @@ def _rule_out(end, new, level, facts, terms, known):
         known[i, 0] = most_rows if most_rows > 0 else -1
         if most_rows == 0 or rules == 0:
             continue
-        products_without(members[i], arity, cap, states)
+        products_without(members, i, arity, cap, states)
         known[i, 1] = min(states[0] * arity[members[i, 0]], 4 * cap)
         for a in range(m):
             bound = bound_of(rules, members[i, a], most_rows, states[a], terms)
@@ -294,7 +294,7 @@ def _local_scores(new, below, terms, scores):
         if rows[i] == 0:
             scores[i] = DEAD
             continue
-        products_without(members[i], arity, cap, states)
+        products_without(members, i, arity, cap, states)
         for a in range(s):
             if best[i, a] < DEAD:
                 price = unit * min((arity[members[i, a]] - 1) * states[a], cap)

@@ -186,7 +186,7 @@ class Measure(ABC):
 
     @property
     def more_bytes_per_set(self) -> int:
-        """What a stored set takes besides members, subsets, best and one 64-bit column."""
+        """What a stored set takes besides members, subsets, Bin and one 64-bit column."""
         return 0
 
     def live_at_most(self, deepest: int) -> list[int] | None:

@@ -79,8 +79,8 @@ class Forecast:
 
 
 def bytes_per_set(size: int, more: int = 0) -> int:
-    """Return what a stored set of ``size`` variables takes: members, subsets, best, G and more."""
-    return 14 * size + 8 + more
+    """Return what a stored set of ``size`` variables takes: members, subsets, Bin, G and more."""
+    return 8 * size + 8 + more
 
 
 def fixed_memory(encoded: Encoding, threads: int) -> int:

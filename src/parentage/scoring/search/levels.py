@@ -492,9 +492,10 @@ class LevelStep:
         type_ = number_type(np.diff(values.start, append=len(values.value)))
         bins = np.empty(stored.best.shape, type_)
         listed = number_bins(stored.members, stored.best, values, bins, where, score)
-        stored_members, stored_subsets, _, *others = map(np.array, arrays_of(stored))
-        sets = (stored_members, stored_subsets, bins, *others)
-        return pairs, found, NewSets(sets, where[:listed].copy(), score[:listed].copy())
+        rest = (stored.members, stored.subsets, *stored.columns)
+        members, subsets, *others = map(np.array, rest)  # the room is used again
+        values_found = where[:listed].copy(), score[:listed].copy()
+        return pairs, found, NewSets((members, subsets, bins, *others), *values_found)
 
     def _room(self, name: str, dtype: type[S], shape: tuple[int, int]) -> npt.NDArray[S]:
         """Return the thread's own room for an array; made again and again it would be cleared."""
