@@ -49,10 +49,6 @@ class Columns(NamedTuple):
 
     first: npt.NDArray[np.int64]
     """``[variable]``: its first column."""
-    position: npt.NDArray[np.int64]
-    """``[variable]``: its place in ``behind``."""
-    behind: npt.NDArray[np.int64]
-    """``[position]``: the variables behind the stem."""
     blocks: npt.NDArray[np.int64]
     """``[block]``: a word of a row with states that are packed."""
     pick: npt.NDArray[np.int64]
@@ -104,8 +100,6 @@ def room_for_columns(n_variables, width):
     """Return :class:`Columns` not laid out yet, with room for ``width`` of them."""
     return Columns(
         np.empty(n_variables, np.int64),
-        np.empty(n_variables, np.int64),
-        np.empty(n_variables, np.int64),
         np.empty(width, np.int64),
         np.empty((width, 3), np.int64),
         np.zeros(n_variables, np.bool_),
@@ -129,14 +123,6 @@ def split_groups(column, arity, partition, d, repeats):
     for g in range(partition.n_groups[d]):
         first = starts[g]
         last = starts[g + 1]
-        if last - first == 2 and not repeated:
-            if column[rows[first]] == column[rows[first + 1]]:
-                out_rows[end] = rows[first]
-                out_rows[end + 1] = rows[first + 1]
-                end += 2
-                n_out += 1
-                out_starts[n_out] = end
-            continue
         for v in range(arity):
             tally[v] = 0
         if repeated:
@@ -231,22 +217,18 @@ def partition_by_stem(stem, depth, arity, offset, codes, row_bits, column, repea
 def choose_columns(members, stem, arity, offset, columns):
     """Lay out the bit columns of all variables behind the stem, the first ``stem`` members.
 
-    Returns the number of blocks, of columns and of variables.
+    Returns the number of blocks and of columns.
     """
-    column, position, behind, blocks, pick, needed = columns
+    column, blocks, pick, needed = columns
     for i in range(len(members)):
         for t in range(stem, members.shape[1]):
             needed[members[i, t]] = True
     n_columns = 0
     n_blocks = 0
-    n_behind = 0
     for x in range(len(needed)):
         if needed[x]:
             needed[x] = False
             column[x] = n_columns
-            position[x] = n_behind
-            behind[n_behind] = x
-            n_behind += 1
             for bit in range(offset[x], offset[x] + arity[x]):
                 if n_blocks == 0 or blocks[n_blocks - 1] != bit >> 6:
                     blocks[n_blocks] = bit >> 6
@@ -255,7 +237,7 @@ def choose_columns(members, stem, arity, offset, columns):
                 pick[n_columns, 2] = bit & 63
                 n_columns += 1
                 pick[n_blocks - 1, 1] = n_columns
-    return n_blocks, n_columns, n_behind
+    return n_blocks, n_columns
 
 
 @njit(**JIT)
@@ -289,14 +271,12 @@ def words_by_powers(groups, g):
 
 
 @njit(**JIT)
-def count_words(groups, small):
-    """Return how many 64-row words the groups of more than ``small`` rows fill, each padded."""
+def count_words(groups):
+    """Return how many 64-row words the groups fill, each padded."""
     words = 0
     for g in range(len(groups.starts) - 1):
-        height = groups.heights[g]
-        if height > small:
-            own = (height + 63) >> 6
-            words += own if len(groups.repeats) == 0 else min(own, words_by_powers(groups, g))
+        own = (groups.heights[g] + 63) >> 6
+        words += own if len(groups.repeats) == 0 else min(own, words_by_powers(groups, g))
     return words
 
 
@@ -356,20 +336,13 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
 
 
 @njit(**JIT)
-def pack(groups, small, blocks, pick, row_bits, matrix):
-    """Transpose the rows of every group of more than ``small`` rows into bit columns.
-
-    Returns the number of those groups; ``matrix.word_start`` has where each begins.
-    """
-    rows, starts, heights, repeats = groups
+def pack(groups, blocks, pick, row_bits, matrix):
+    """Transpose the rows of every group into bit columns; note where each begins."""
+    rows, starts, _, repeats = groups
     word_start = matrix.word_start
     word, once = np.int64(0), np.int64(0)
-    n_large = 0
     for g in range(len(starts) - 1):
-        if heights[g] <= small:
-            continue
-        word_start[n_large] = word
-        n_large += 1
+        word_start[g] = word
         if len(repeats) > 0:
             word = pack_repeated(g, word, groups, blocks, pick, row_bits, matrix)
             continue
@@ -379,5 +352,4 @@ def pack(groups, small, blocks, pick, row_bits, matrix):
             picked = rows[first : first + height]
             pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
             word += 1
-    word_start[n_large] = word
-    return n_large
+    word_start[len(starts) - 1] = word
