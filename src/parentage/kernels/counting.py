@@ -19,8 +19,7 @@ their neighbours, so the work is nested the same way:
 **Equal rows** are counted once, with how often they occur. Binary digits carry the number: a row
 that occurs 5 times is one bit in a word whose bits stand for 4 rows and one in a word whose bits
 stand for 1. The words of a group are ordered by falling powers, so that counts are doubled on the
-way (Horner), and a table without equal rows pays nothing. A group that would not fill fewer words
-that way has the row as often as it occurs.
+way (Horner), and a table without equal rows pays nothing.
 
 Arrays that come from outside
 
@@ -56,7 +55,6 @@ from parentage.kernels.packing import (
     Groups,
     choose_columns,
     count_words,
-    measure,
     pack,
     partition_by_stem,
     room_for_columns,
@@ -381,7 +379,7 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
         for i in range(n_rows):
             most_words += np.int64(popcount(U(repeats[first_rows[i]])))
     bits, shift = np.empty(1, np.uint64), np.empty(1, np.uint8)
-    word_start, heights = np.empty(most_groups + 1, np.int64), np.empty(most_groups, np.int64)
+    word_start = np.empty(most_groups + 1, np.int64)
     cells = room_for_cells(most_words, most_groups)
     sweep = (
         np.empty(width, np.int64),
@@ -397,13 +395,8 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
             members[i, :stem], depth, arity, offset, codes, row_bits, column, repeats, partition
         )
         n_groups = partition.n_groups[stem]
-        groups = Groups(
-            partition.rows[stem],
-            partition.starts[stem, : n_groups + 1],
-            heights[:n_groups],
-            repeats,
-        )
-        measure(groups)
+        starts = partition.starts[stem, : n_groups + 1]
+        groups = Groups(partition.rows[stem], starts, repeats)
         n_blocks, n_columns = choose_columns(members[i:end], stem, arity, offset, columns)
         blocks, stride = columns.blocks[:n_blocks], whole_lanes(n_columns)
         words = count_words(groups)

@@ -38,8 +38,6 @@ class Groups(NamedTuple):
 
     rows: npt.NDArray[np.uint32]
     starts: npt.NDArray[np.uint32]
-    heights: npt.NDArray[np.int64]
-    """``[group]``: its rows, repeated ones as often as they occur."""
     repeats: npt.NDArray[np.uint32]
     """``[row]``: how often it occurs; empty: once, each."""
 
@@ -241,19 +239,6 @@ def choose_columns(members, stem, arity, offset, columns):
 
 
 @njit(**JIT)
-def measure(groups):
-    """Fill the heights of the groups."""
-    rows, starts, heights, repeats = groups
-    for g in range(len(starts) - 1):
-        height = np.int64(starts[g + 1]) - np.int64(starts[g])
-        if len(repeats) > 0:
-            height = np.int64(0)
-            for i in range(starts[g], starts[g + 1]):
-                height += np.int64(repeats[rows[i]])
-        heights[g] = height
-
-
-@njit(**JIT)
 def words_by_powers(groups, g):
     """Return the words of a group whose rows are split into powers of two, one power a word."""
     count = np.zeros(HEAVIEST, np.int64)
@@ -273,10 +258,12 @@ def words_by_powers(groups, g):
 @njit(**JIT)
 def count_words(groups):
     """Return how many 64-row words the groups fill, each padded."""
-    words = 0
+    words = np.int64(0)
     for g in range(len(groups.starts) - 1):
-        own = (groups.heights[g] + 63) >> 6
-        words += own if len(groups.repeats) == 0 else min(own, words_by_powers(groups, g))
+        if len(groups.repeats) > 0:
+            words += words_by_powers(groups, g)
+        else:
+            words += (np.int64(groups.starts[g + 1]) - np.int64(groups.starts[g]) + 63) >> 6
     return words
 
 
@@ -309,26 +296,26 @@ def pack_word(picked, height, word, shift, blocks, pick, row_bits, matrix):
 def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
     """Pack a group of rows that occur several times; return the next word.
 
-    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1; or it is 5
-    bits, where that fills fewer words. Within a group rows with more binary digits come first.
+    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1. Within a group
+    rows with more binary digits come first.
     """
-    rows, starts, heights, repeats = groups
+    rows, starts, repeats = groups
     first, last = np.int64(starts[g]), np.int64(starts[g + 1])
     picked = np.empty(64, np.uint32)
-    one_by_one = words_by_powers(groups, g) >= (heights[g] + 63) >> 6
-    for k in range(0 if one_by_one else HEAVIEST - 2, -1, -1):
+    for k in range(HEAVIEST - 2, -1, -1):
         height = np.int64(0)
         for i in range(first, last):
             times = np.int64(repeats[rows[i]]) >> k
             if times == 0:
                 break
-            for _ in range(times if one_by_one else times & 1):
-                picked[height] = rows[i]
-                height += 1
-                if height == 64:
-                    pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
-                    word += 1
-                    height = np.int64(0)
+            if times & 1 == 0:
+                continue
+            picked[height] = rows[i]
+            height += 1
+            if height == 64:
+                pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
+                word += 1
+                height = np.int64(0)
         if height > 0:
             pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
             word += 1
@@ -338,7 +325,7 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
 @njit(**JIT)
 def pack(groups, blocks, pick, row_bits, matrix):
     """Transpose the rows of every group into bit columns; note where each begins."""
-    rows, starts, _, repeats = groups
+    rows, starts, repeats = groups
     word_start = matrix.word_start
     word, once = np.int64(0), np.int64(0)
     for g in range(len(starts) - 1):
