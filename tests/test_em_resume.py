@@ -262,7 +262,7 @@ DIFFERENT: dict[str, tuple[dict[str, Any], str]] = {
     "table": ({"table": table(3)}, "the table is another one"),
     "score": ({"score": "aic"}, "score was bic, is aic"),
     "limit": ({"max_parents": 2}, "max_parents was not set, is 2"),
-    "start": ({"start": Network.from_arcs(table().names, [])}, "start was not set, is .*names"),
+    "start": ({"start": Network.from_arcs(table().names, [])}, "start was not set, is .*asia"),
     "prior": ({"prior": 0.1}, "prior.default was 0.5, is 0.1"),
 }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import inspect
 import itertools
-import math
 import pkgutil
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from hypothesis import strategies as st
 from parentage import kernels
 from parentage.kernels import judging
 from parentage.kernels._options import Kernel
-from parentage.kernels.agreement import SMALL, newton_weights
 from parentage.kernels.bits import transpose
 from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.rules import RULES
@@ -78,14 +76,6 @@ def test_kernels_take_at_most_twelve_arguments() -> None:
     assert found["parentage.kernels.counting.count_sets"] == 9
     assert len(found) > 50
     assert {name: count for name, count in found.items() if count > 12} == {}
-
-
-def test_newton_weights_rebuild_f() -> None:
-    f = np.array([round(c * math.log(c) * 2**40) if c else 0 for c in range(SMALL + 1)])
-    weight = np.empty(SMALL + 1, np.int64)
-    newton_weights(f, SMALL, weight)
-    for c in range(SMALL + 1):
-        assert sum(math.comb(c, t) * int(weight[t]) for t in range(c + 1)) == f[c]
 
 
 def all_G(table: Table, size: int, live_only: bool) -> dict[tuple[int, ...], int]:

@@ -16,18 +16,10 @@ their neighbours, so the work is nested the same way:
    sweep over adjacent columns, which the compiler turns into vector instructions. The last
    state of q costs nothing: its counts are what remains of the cell's totals.
 
-**Small groups** would waste whole words, so they are counted by what their rows agree on. By
-Newton's formula f(c) = Σ_t C(c, t)·weight[t], where weight[t] is the t-th forward difference of f
-at 0; so Σ f over the states of a group is the sum of weight[|T|] over all subsets T of its rows
-that agree on the variables in question. Every such T of a small group becomes one bit, whatever
-group it is from: ``agree[word, variable]`` tells on which variables T agrees, and a pair (q, y)
-below *one* costs one AND and popcount per 64 subsets and y.
-
 **Equal rows** are counted once, with how often they occur. Binary digits carry the number: a row
 that occurs 5 times is one bit in a word whose bits stand for 4 rows and one in a word whose bits
 stand for 1. The words of a group are ordered by falling powers, so that counts are doubled on the
-way (Horner), and a table without equal rows pays nothing. A group that would not fill fewer words
-that way has the row as often as it occurs; so have small groups.
+way (Horner), and a table without equal rows pays nothing.
 
 Arrays that come from outside
 
@@ -39,13 +31,11 @@ Arrays that come from outside
   (:mod:`parentage.scoring.encoding`); set i uses ``f[row[i]]``. A sweep ends where the row
   changes.
 * ``excess[set]``: Σ (n_c − 1) over the joint states c that occur; N minus that is their number.
-  Its Newton weights are +1 and −1 in turn.
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
-behind it, :class:`Cells` of stem + one and the sums of a sweep over the pairs for large groups,
-:class:`~parentage.kernels.agreement.Agreements` for small ones. Functions unpack them once, at the
-top.
+behind it, :class:`Cells` of stem + one and the sums of a sweep over the pairs. Functions unpack
+them once, at the top.
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """
@@ -59,22 +49,12 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.agreement import (
-    agree_on_variables,
-    count_subsets,
-    intersect_subsets,
-    more_agreements,
-    room_for_agreements,
-    sum_over_agreements,
-    words_below_one,
-)
 from parentage.kernels.bits import U, popcount
 from parentage.kernels.packing import (
     BitMatrix,
     Groups,
     choose_columns,
     count_words,
-    measure,
     pack,
     partition_by_stem,
     room_for_columns,
@@ -310,32 +290,12 @@ def sweep_of(block, i, last, column, arity):
 
 
 @njit(**INLINE)
-def find_agreements(
-    groups, blocks, behind, columns, arity, row_bits, matrix, agreements
-):  # fmt: skip
-    """Find out on which variables behind the stem the subsets of small groups agree.
-
-    ``blocks`` and ``behind`` are the parts of ``columns`` in use; ``matrix`` is overwritten.
-    """
-    small = agreements.weight.shape[1] - 1
-    ends, height, once = np.zeros(2, np.uint32), np.zeros(1, np.int64), groups.repeats[:0]
-    for t in range(2, small + 1):
-        if agreements.n_subsets[t] > 0:
-            intersect_subsets(groups, small, t, blocks, row_bits, agreements.common)
-            ends[1] = height[0] = agreements.n_subsets[t]
-            all_of_size = Groups(agreements.numbers, ends, height, once)
-            pack(all_of_size, np.int64(0), blocks, columns.pick, agreements.common, matrix)
-            agree_on_variables(t, matrix, behind, columns.first, arity, agreements)
-
-
-@njit(**INLINE)
-def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, agreements, sweep):
+def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, sweep):
     """Fill the sets ``i … last − 1``, which share all but their last two members, by sweeps."""
     members, row, G, excess = block
-    column, position = columns.first, columns.position
-    (sums, counts, _, extra), one_start = sweep, agreements.one_start
+    column = columns.first
+    sums, _, _, extra = sweep
     s = members.shape[1]
-    any_small = one_start[len(one_start) - 1] > 0
     occupied = len(excess) > 0
     while i < last:
         q = members[i, s - 2]
@@ -352,42 +312,28 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, agree
                 for c in range(column[y], column[y] + arity[y]):
                     e += np.int64(extra[c])
                 excess[k] = e
-        if any_small:
-            p0, p1 = position[members[i, s - 1]], position[members[end - 1, s - 1]] + 1
-            sum_over_agreements(position[q], p0, p1, row[i], agreements, sums, counts, extra)
-            for k in range(i, end):
-                G[k] += sums[position[members[k, s - 1]]]
-            if occupied:
-                for k in range(i, end):
-                    excess[k] += np.int64(extra[position[members[k, s - 1]]])
         i = end
 
 
 @njit(**INLINE)
-def count_behind_stem(
-    block, i, last, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep
-):
+def count_behind_stem(block, i, last, n_groups, columns, arity, f, matrix, cells, sweep):
     """Fill the sets ``i … last − 1``, which share their stem, *one* after *one*.
 
-    The bit matrix has ``n_large`` groups, ``breadth`` variables are behind the stem. Returns the
-    cells, which may have got more room.
+    The bit matrix has ``n_groups`` groups. Returns the cells, which may have got more room.
     """
     members = block[0]
-    column, position = columns.first, columns.position
+    column = columns.first
     s = members.shape[1]
     while i < last:
         end = shared_prefix(members, i, s - 2)
-        at = np.int64(-1)
         if s == 2:
-            n_cells = cells_of_groups(n_large, matrix, cells)
+            n_cells = cells_of_groups(n_groups, matrix, cells)
         else:
             one = members[i, s - 3]
-            at = position[one]
-            n_cells = cells_of_one(column[one], arity[one], n_large, matrix, cells)
-        words_below_one(at, breadth, agreements)
+            n_cells = cells_of_one(column[one], arity[one], n_groups, matrix, cells)
         cells = more_totals(cells, n_cells * matrix.stride + 64)
         cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
-        count_pairs(block, i, end, n_cells, columns, arity, f, matrix, cells, agreements, sweep)
+        count_pairs(block, i, end, n_cells, columns, arity, f, matrix, cells, sweep)
         i = end
     return cells
 
@@ -428,18 +374,13 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     from_bits = codes.shape[1] == 0 and stem > 0
     column = np.empty(len(row_bits) if from_bits else 0, np.uint16)
     most_groups = partition.starts.shape[1]
-    most_words, total = n_rows + n_rows // 64 + 8, n_rows
+    most_words = n_rows + n_rows // 64 + 8
     if repeated:
-        total = np.int64(0)
         for i in range(n_rows):
-            times = U(repeats[first_rows[i]])
-            total += np.int64(times)
-            most_words += np.int64(popcount(times))
+            most_words += np.int64(popcount(U(repeats[first_rows[i]])))
     bits, shift = np.empty(1, np.uint64), np.empty(1, np.uint8)
-    word_start, heights = np.empty(most_groups + 1, np.int64), np.empty(most_groups, np.int64)
+    word_start = np.empty(most_groups + 1, np.int64)
     cells = room_for_cells(most_words, most_groups)
-    agreements = room_for_agreements(f, total, row_bits.shape[1])
-    small = agreements.weight.shape[1] - 1
     sweep = (
         np.empty(width, np.int64),
         np.empty(width, np.uint64),
@@ -454,30 +395,18 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
             members[i, :stem], depth, arity, offset, codes, row_bits, column, repeats, partition
         )
         n_groups = partition.n_groups[stem]
-        groups = Groups(
-            partition.rows[stem],
-            partition.starts[stem, : n_groups + 1],
-            heights[:n_groups],
-            repeats,
-        )
-        measure(groups)
-        n_blocks, n_columns, breadth = choose_columns(members[i:end], stem, arity, offset, columns)
-        blocks, behind = columns.blocks[:n_blocks], columns.behind[:breadth]
-        stride = whole_lanes(n_columns)
-        # small groups first: their bit matrix is only a step towards the agreements
-        most = count_subsets(groups.heights, small, agreements.n_subsets)
-        agreements = more_agreements(agreements, most, breadth, LANES)
-        words = max(count_words(groups, small), (most + 63) >> 6)
+        starts = partition.starts[stem, : n_groups + 1]
+        groups = Groups(partition.rows[stem], starts, repeats)
+        n_blocks, n_columns = choose_columns(members[i:end], stem, arity, offset, columns)
+        blocks, stride = columns.blocks[:n_blocks], whole_lanes(n_columns)
+        words = count_words(groups)
         if len(bits) < words * stride + 64:
             bits = np.empty(2 * (words * stride + 64), np.uint64)
         if len(shift) < words:
             shift = np.empty(2 * words, np.uint8)
         matrix = BitMatrix(bits, word_start, shift, stride)
-        find_agreements(groups, blocks, behind, columns, arity, row_bits, matrix, agreements)
-        n_large = pack(groups, small, blocks, columns.pick, row_bits, matrix)
-        cells = count_behind_stem(
-            block, i, end, n_large, breadth, columns, arity, f, matrix, cells, agreements, sweep
-        )
+        pack(groups, blocks, columns.pick, row_bits, matrix)
+        cells = count_behind_stem(block, i, end, n_groups, columns, arity, f, matrix, cells, sweep)
         i = end
 
 

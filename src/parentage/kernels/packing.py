@@ -38,8 +38,6 @@ class Groups(NamedTuple):
 
     rows: npt.NDArray[np.uint32]
     starts: npt.NDArray[np.uint32]
-    heights: npt.NDArray[np.int64]
-    """``[group]``: its rows, repeated ones as often as they occur."""
     repeats: npt.NDArray[np.uint32]
     """``[row]``: how often it occurs; empty: once, each."""
 
@@ -49,10 +47,6 @@ class Columns(NamedTuple):
 
     first: npt.NDArray[np.int64]
     """``[variable]``: its first column."""
-    position: npt.NDArray[np.int64]
-    """``[variable]``: its place in ``behind``."""
-    behind: npt.NDArray[np.int64]
-    """``[position]``: the variables behind the stem."""
     blocks: npt.NDArray[np.int64]
     """``[block]``: a word of a row with states that are packed."""
     pick: npt.NDArray[np.int64]
@@ -104,8 +98,6 @@ def room_for_columns(n_variables, width):
     """Return :class:`Columns` not laid out yet, with room for ``width`` of them."""
     return Columns(
         np.empty(n_variables, np.int64),
-        np.empty(n_variables, np.int64),
-        np.empty(n_variables, np.int64),
         np.empty(width, np.int64),
         np.empty((width, 3), np.int64),
         np.zeros(n_variables, np.bool_),
@@ -129,14 +121,6 @@ def split_groups(column, arity, partition, d, repeats):
     for g in range(partition.n_groups[d]):
         first = starts[g]
         last = starts[g + 1]
-        if last - first == 2 and not repeated:
-            if column[rows[first]] == column[rows[first + 1]]:
-                out_rows[end] = rows[first]
-                out_rows[end + 1] = rows[first + 1]
-                end += 2
-                n_out += 1
-                out_starts[n_out] = end
-            continue
         for v in range(arity):
             tally[v] = 0
         if repeated:
@@ -231,22 +215,18 @@ def partition_by_stem(stem, depth, arity, offset, codes, row_bits, column, repea
 def choose_columns(members, stem, arity, offset, columns):
     """Lay out the bit columns of all variables behind the stem, the first ``stem`` members.
 
-    Returns the number of blocks, of columns and of variables.
+    Returns the number of blocks and of columns.
     """
-    column, position, behind, blocks, pick, needed = columns
+    column, blocks, pick, needed = columns
     for i in range(len(members)):
         for t in range(stem, members.shape[1]):
             needed[members[i, t]] = True
     n_columns = 0
     n_blocks = 0
-    n_behind = 0
     for x in range(len(needed)):
         if needed[x]:
             needed[x] = False
             column[x] = n_columns
-            position[x] = n_behind
-            behind[n_behind] = x
-            n_behind += 1
             for bit in range(offset[x], offset[x] + arity[x]):
                 if n_blocks == 0 or blocks[n_blocks - 1] != bit >> 6:
                     blocks[n_blocks] = bit >> 6
@@ -255,20 +235,7 @@ def choose_columns(members, stem, arity, offset, columns):
                 pick[n_columns, 2] = bit & 63
                 n_columns += 1
                 pick[n_blocks - 1, 1] = n_columns
-    return n_blocks, n_columns, n_behind
-
-
-@njit(**JIT)
-def measure(groups):
-    """Fill the heights of the groups."""
-    rows, starts, heights, repeats = groups
-    for g in range(len(starts) - 1):
-        height = np.int64(starts[g + 1]) - np.int64(starts[g])
-        if len(repeats) > 0:
-            height = np.int64(0)
-            for i in range(starts[g], starts[g + 1]):
-                height += np.int64(repeats[rows[i]])
-        heights[g] = height
+    return n_blocks, n_columns
 
 
 @njit(**JIT)
@@ -289,14 +256,14 @@ def words_by_powers(groups, g):
 
 
 @njit(**JIT)
-def count_words(groups, small):
-    """Return how many 64-row words the groups of more than ``small`` rows fill, each padded."""
-    words = 0
+def count_words(groups):
+    """Return how many 64-row words the groups fill, each padded."""
+    words = np.int64(0)
     for g in range(len(groups.starts) - 1):
-        height = groups.heights[g]
-        if height > small:
-            own = (height + 63) >> 6
-            words += own if len(groups.repeats) == 0 else min(own, words_by_powers(groups, g))
+        if len(groups.repeats) > 0:
+            words += words_by_powers(groups, g)
+        else:
+            words += (np.int64(groups.starts[g + 1]) - np.int64(groups.starts[g]) + 63) >> 6
     return words
 
 
@@ -329,26 +296,26 @@ def pack_word(picked, height, word, shift, blocks, pick, row_bits, matrix):
 def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
     """Pack a group of rows that occur several times; return the next word.
 
-    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1; or it is 5
-    bits, where that fills fewer words. Within a group rows with more binary digits come first.
+    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1. Within a group
+    rows with more binary digits come first.
     """
-    rows, starts, heights, repeats = groups
+    rows, starts, repeats = groups
     first, last = np.int64(starts[g]), np.int64(starts[g + 1])
     picked = np.empty(64, np.uint32)
-    one_by_one = words_by_powers(groups, g) >= (heights[g] + 63) >> 6
-    for k in range(0 if one_by_one else HEAVIEST - 2, -1, -1):
+    for k in range(HEAVIEST - 2, -1, -1):
         height = np.int64(0)
         for i in range(first, last):
             times = np.int64(repeats[rows[i]]) >> k
             if times == 0:
                 break
-            for _ in range(times if one_by_one else times & 1):
-                picked[height] = rows[i]
-                height += 1
-                if height == 64:
-                    pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
-                    word += 1
-                    height = np.int64(0)
+            if times & 1 == 0:
+                continue
+            picked[height] = rows[i]
+            height += 1
+            if height == 64:
+                pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
+                word += 1
+                height = np.int64(0)
         if height > 0:
             pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
             word += 1
@@ -356,20 +323,13 @@ def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
 
 
 @njit(**JIT)
-def pack(groups, small, blocks, pick, row_bits, matrix):
-    """Transpose the rows of every group of more than ``small`` rows into bit columns.
-
-    Returns the number of those groups; ``matrix.word_start`` has where each begins.
-    """
-    rows, starts, heights, repeats = groups
+def pack(groups, blocks, pick, row_bits, matrix):
+    """Transpose the rows of every group into bit columns; note where each begins."""
+    rows, starts, repeats = groups
     word_start = matrix.word_start
     word, once = np.int64(0), np.int64(0)
-    n_large = 0
     for g in range(len(starts) - 1):
-        if heights[g] <= small:
-            continue
-        word_start[n_large] = word
-        n_large += 1
+        word_start[g] = word
         if len(repeats) > 0:
             word = pack_repeated(g, word, groups, blocks, pick, row_bits, matrix)
             continue
@@ -379,5 +339,4 @@ def pack(groups, small, blocks, pick, row_bits, matrix):
             picked = rows[first : first + height]
             pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
             word += 1
-    word_start[n_large] = word
-    return n_large
+    word_start[len(starts) - 1] = word
