@@ -202,12 +202,13 @@ ROUND = (
 """Arrays that say where the search for a network is."""
 
 
-@pytest.mark.parametrize("part", [*ROUND, "held", "counted", "cuts"])
+@pytest.mark.parametrize("part", [*ROUND, "held", "counted", "cuts", "price"])
 def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
     folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
-    engine = {"rise": "auto", "solving": "auto", "cuts": "branch-and-cut"}.get(part, "orders")
-    how: dict[str, Any] = {"engine": engine, "effort": 0.6 if part == "cuts" else EFFORT[n]}
+    cut = "branch-and-cut"
+    engine = {"rise": "auto", "solving": "auto", "cuts": cut, "price": cut}.get(part, "orders")
+    how: dict[str, Any] = {"engine": engine, "effort": 0.6 if engine == cut else EFFORT[n]}
     rounds = 7 if part == "stale" else 3  # a climb pauses; near sets are closed
     assert killed_at(rounds, folder, n, **how)
     copy = shutil.copytree(folder, tmp_path / "copy")

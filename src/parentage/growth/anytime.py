@@ -347,10 +347,10 @@ class Anytime:
         """Whether nothing more is to be expected.
 
         That is so when nothing is left to expand, or when the network is proven for the lists and
-        about as much work as all before has brought nothing that the linear programme would take.
+        as much work as all before has brought nothing that the linear programme would take.
         """
         if self._proven == self.growth.n_sets:
-            return self._idle > 0 or self.work + self.solved.work / 2 >= 2 * self._changed_at
+            return self._idle > 0 or self.work >= 2 * self._changed_at
         return self._idle >= TUNING.patience
 
     def _solve(self, effort: float) -> bool:
