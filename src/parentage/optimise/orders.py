@@ -2,7 +2,7 @@
 
 An order fixes the best network that respects it, so the search moves through orders only:
 insertions to a local optimum, regions of the network solved exactly, disturbance (arcs turned
-around, random insertions, exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek
+around, random insertions, exchanged blocks, places permuted), restarts (Scanagatta et al. 2017 and Lee and van Beek
 2017 search in the same space). It proves nothing by itself, except when it meets the bound that is
 there from the start.
 
