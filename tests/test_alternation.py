@@ -190,7 +190,7 @@ def test_known_rounds_prove_the_same_lists_again() -> None:
     """Without a linear programme; longer lists are proven as if nothing were known."""
     from parentage.check.verdict import check
 
-    lists = score(wide_table(seed=2, n=24), max_parents=2)
+    lists = score(wide_table(seed=2, n=14), max_parents=2)
     some = Run(lists, None, BRANCHING)
     solve(some)
     known = some.to_state()
@@ -202,7 +202,7 @@ def test_known_rounds_prove_the_same_lists_again() -> None:
     assert found.record.effort.lp_rounds == 0 < some.parts[0].effort.lp_rounds
     assert found.certificate is not None
     assert check(lists, found.certificate.document).verified
-    longer = score(wide_table(seed=2, n=24), max_parents=3)
+    longer = score(wide_table(seed=2, n=14), max_parents=3)
     assert longer.n_sets > lists.n_sets
     best = solve(Run(longer, None, BRANCHING))
     found = solve(Run(longer, None, BRANCHING, start=from_state(known, longer)))
