@@ -325,12 +325,13 @@ class Anytime:
     def _is_affordable(self, effort: float) -> bool:
         """Whether effort is left for expanding the lists, and for solving them if that may succeed.
 
-        Lists that are proven are not expanded without another proof. Nor are those whose gap is
-        closing fast: rather the rest of the effort goes to solving them as they are.
+        Lists that are proven are not expanded without effort for another proof, and no further if
+        that was not begun. Nor are those whose gap is closing fast: rather the rest of the effort
+        goes to solving them as they are.
         """
         after = self.work
         if self._is_exact:
-            after += 2 * self.solved.work
+            after += self.solved.work if self._proven == self.growth.n_sets else math.inf
         elif self._is_promising:
             after = max(after, 2 * self._solve_after)
         return self._is(after < effort)
