@@ -24,7 +24,7 @@ from parentage.network.record import Finding
 from parentage.optimise import learn_lists
 from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
-from parentage.optimise.run import Run
+from parentage.optimise.run import Run, from_state
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import learn
 from parentage.report.facts import verdict
@@ -186,6 +186,30 @@ def test_solving_stays_within_its_share_of_the_work() -> None:
     assert not some.proven
     assert some.work < more.work
     assert more.work - some.work < 0.6
+
+
+def test_known_rounds_prove_the_same_lists_again() -> None:
+    """Without a linear programme; longer lists are proven as if nothing were known."""
+    from parentage.check.verdict import check
+
+    lists = score(wide_table(seed=2, n=14), max_parents=2)
+    some = Run(lists, None, BRANCHING)
+    solve(some)
+    known = some.to_state()
+    assert len(known.arrays["price"]) > 0
+    again = Run(lists, None, BRANCHING, start=from_state(known, lists))
+    found = solve(again)
+    assert again.proven()
+    assert found.score == some.score()
+    assert found.record.effort.lp_rounds == 0 < some.parts[0].effort.lp_rounds
+    assert found.certificate is not None
+    assert check(lists, found.certificate.document).verified
+    longer = score(wide_table(seed=2, n=14), max_parents=3)
+    assert longer.n_sets > lists.n_sets
+    best = solve(Run(longer, None, BRANCHING))
+    found = solve(Run(longer, None, BRANCHING, start=from_state(known, longer)))
+    assert found.optimal
+    assert found.score == pytest.approx(best.score, abs=1e-6)
 
 
 def test_alternation_repeats_on_any_number_of_threads(monkeypatch: pytest.MonkeyPatch) -> None:

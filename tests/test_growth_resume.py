@@ -217,14 +217,14 @@ BREAKS: dict[str, tuple[int, int, dict[str, Any], tuple[str, ...]]] = {
     "a climb pauses": (7, SMALL, {}, ("stale",)),
     "many variables": (3, LARGE, {}, ("work",)),
     "solving": (3, SMALL, {"engine": "auto"}, ("rise", "solving")),
-    "cuts": (3, SMALL, {"engine": "branch-and-cut", "effort": 0.6}, ("cuts",)),
+    "cuts": (3, SMALL, {"engine": "branch-and-cut", "effort": 0.6}, ("cuts", "price")),
 }
 """After how many rounds a run is killed, on how many variables, how; and parts then needed."""
 
 
 def test_every_part_of_a_round_is_forgotten_once() -> None:
     tried = [part for *_, parts in BREAKS.values() for part in parts]
-    assert sorted(tried) == sorted([*ROUND, "held", "counted", "cuts"])
+    assert sorted(tried) == sorted([*ROUND, "held", "counted", "cuts", "price"])
 
 
 @pytest.mark.parametrize("where", BREAKS)

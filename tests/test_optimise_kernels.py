@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from naive_network import best_network, random_lists
 from parentage.kernels.digraph import strong_components
 from parentage.kernels.orders import improve, new_work, refit
-from parentage.kernels.regions import draw, exchange_blocks, shuffle
+from parentage.kernels.regions import draw, exchange_blocks, shuffle, shuffle_around
 from parentage.kernels.subsets import first_subsets
 from parentage.optimise import exact
 from parentage.optimise.exact import low_bits, read_choice, subset_table, whole_prices
@@ -196,6 +196,22 @@ def test_a_disturbed_order_is_an_order(seed: int, n: int) -> None:
     for _ in range(20):
         exchange_blocks(order, 24, state)
         assert sorted(order.tolist()) == list(range(n))
+
+
+@given(SEEDS, st.integers(2, 90))
+def test_variables_that_hang_together_change_their_places(seed: int, n: int) -> None:
+    """They are at most as many as asked for, and hang together; all others stay where they are."""
+    rng = np.random.default_rng(seed)
+    above = [int(rng.integers(v)) if v and rng.random() < 0.9 else n for v in range(n)]
+    sets, fit = np.array([[p] for p in above], np.uint16), np.arange(n)
+    state, before = np.array([seed], np.uint64), rng.permutation(n)
+    order, marked = before.copy(), np.zeros(n, np.bool_)
+    shuffle_around(order, fit, marked, sets, 64, state)
+    assert sorted(order.tolist()) == list(range(n))
+    assert 1 <= marked.sum() <= 64
+    assert (order[~marked[before]] == before[~marked[before]]).all()
+    joins = sum(p < n and bool(marked[v] and marked[p]) for v, p in enumerate(above))
+    assert joins == marked.sum() - 1  # in a forest that is one tree
 
 
 def test_random_numbers_are_even_and_their_own() -> None:

@@ -302,7 +302,7 @@ def test_streams_behind_the_leader_start_at_random_and_lose_nothing() -> None:
     assert leader.work.best <= least
     assert space.cost[space.fit(leader.best)].sum() == pytest.approx(leader.work.best)
     for stream in streams:
-        stream.stale = 1
+        stream.stale = stream.tuning.stale
     kept = leader.best.copy()
     renew(streams, leader)
     assert (leader.best == kept).all()

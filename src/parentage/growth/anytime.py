@@ -209,6 +209,7 @@ class Anytime:
         self._proven = 0  # number of families when a network of them was proven best
         self._solving_work = 0.0  # of all times
         self._solve_after = 0.0  # the work after which lists are solved again
+        self._is_promising = False  # whether solving was not finished, but closed much of the gap
         self._changed_at = 0.0  # the work when the score or the prices last changed
         self._pool = pool
         self._slot: Slot | None = None
@@ -245,7 +246,8 @@ class Anytime:
             stream.take(at["orders"][k], at["work"][k])
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
         self.order, self._closed = at["order"], at["closed"]
-        self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
+        self._looked, self._laid, self._idle, self._proven, promising = at["counts"].tolist()
+        self._is_promising = bool(promising)
         cuts, steps = tuple(saved.values["cuts"]), {name: at[name] for name in STEPS}
         self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, steps, last)
         self._fit()
@@ -282,7 +284,9 @@ class Anytime:
             "closed": self._closed.copy(),
             "rise": self.solved.rise,
             **self.solved.steps,
-            "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
+            "counts": np.array(
+                [self._looked, self._laid, self._idle, self._proven, self._is_promising], np.int64
+            ),
             "solving": np.array([self.solved.work, self.solved.gap, *solving]),
         }
 
@@ -308,7 +312,7 @@ class Anytime:
         if self.cost == math.inf:
             self._climb()
         self._end_round()
-        while self.work < effort and self._may_go_on() and not self._is_settled():
+        while self._is_affordable(effort) and self._may_go_on() and not self._is_settled():
             grew, gained = self._grow_around(), False
             if not self._is_exact and self._may_search(effort):
                 gained = self._round()
@@ -317,6 +321,20 @@ class Anytime:
                 gained = self._solve(effort)
             self._idle = 0 if gained or grew else self._idle + 1
             self._end_round()
+
+    def _is_affordable(self, effort: float) -> bool:
+        """Whether effort is left for expanding the lists, and for solving them if that may succeed.
+
+        Lists that are proven are not expanded without effort for another proof, and no further if
+        that was not begun. Nor are those whose gap is closing fast: rather the rest of the effort
+        goes to solving them as they are.
+        """
+        after = self.work
+        if self._is_exact:
+            after += self.solved.work if self._proven == self.growth.n_sets else math.inf
+        elif self._is_promising:
+            after = max(after, 2 * self._solve_after)
+        return self._is(after < effort)
 
     @property
     def _is_exact(self) -> bool:
@@ -348,9 +366,10 @@ class Anytime:
         if solver is None or work < self._solve_after or self._proven == self.growth.n_sets:
             return False
         most = min(work, TUNING.proof_again * self.solved.work) if self._is_exact else work
-        if not self._is(work + most <= effort):
+        if not self._is(work + (self.solved.work if self._is_exact else most) <= effort):
             return False
-        open_gap = TUNING.closing * self.solved.gap
+        before = self.solved.gap
+        open_gap = TUNING.closing * before
         found = solver.solve(self.order, self.solved, effort - work, most, open_gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
@@ -365,6 +384,7 @@ class Anytime:
         if gained:
             self._changed_at = work
         closing = found.gap < open_gap
+        self._is_promising = not found.proven and found.gap < TUNING.promising * before < math.inf
         self._solve_after = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
         return gained
 

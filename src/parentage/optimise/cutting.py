@@ -232,7 +232,7 @@ class Cutter:
     def separate(self, support: UsedSets, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, self.tuning)
-        if not found and self.large:
+        if not found and self.large and not self.part.begun:
             found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
             self.bandit.open(1)
@@ -256,9 +256,12 @@ class Cutter:
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
         """Whether it is time for local cuts: plain ones are few.
 
-        In large parts few plain cuts still bring much, so these go on until they stall.
+        In large parts few plain cuts still bring much, so these go on until they stall, unless an
+        earlier run has brought those that do.
         """
-        return stalled(gaps, self.tuning.stall) if self.large else plain < self.tuning.dry
+        if self.large and not self.part.begun:
+            return stalled(gaps, self.tuning.stall)
+        return plain < self.tuning.dry
 
     def find_local(self, support: UsedSets, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""
@@ -314,7 +317,8 @@ class Cutter:
             self.lp.price(prices)
             if self.tighten(root):
                 return True
-        self.lp.compact()
+        if self.part.begun:
+            self.lp.begin_anew()
         return False
 
     def absorb(self, node: Node, step: Step, bound: float, rise: Floats) -> bool:

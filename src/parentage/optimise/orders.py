@@ -2,9 +2,9 @@
 
 An order fixes the best network that respects it, so the search moves through orders only:
 insertions to a local optimum, regions of the network solved exactly, disturbance (arcs turned
-around, random insertions, exchanged blocks), restarts (Scanagatta et al. 2017 and Lee and van Beek
-2017 search in the same space). It proves nothing by itself, except when it meets the bound that is
-there from the start.
+around, random insertions, exchanged blocks, places permuted), restarts (Scanagatta et al. 2017 and
+Lee and van Beek 2017 search in the same space). It proves nothing by itself, except when it meets
+the bound that is there from the start.
 
 Four streams of random numbers search side by side and meet after every round: the best takes from
 the others what they do better somewhere, and the others start again. So they are not independent,

@@ -204,6 +204,14 @@ class CutLP:
         self.y = on_grid(prices)
         self.work += sum(len(self.rows[i].columns) for i in np.flatnonzero(self.y > 0))
 
+    def begin_anew(self) -> None:
+        """Begin with the sets that are cheapest under the present multipliers."""
+        _, rise = self.lagrangian()
+        gone = np.arange(len(self.kept), dtype=np.int32)
+        self.solver.deleteCols(len(gone), gone)
+        self.kept, self.at = np.zeros(0, np.int64), np.full(self.problem.m, -1, np.int64)
+        self._enter(self._cheapest(np.flatnonzero(~self.shut), rise))
+
     def add(self, found: Sequence[Cut]) -> None:
         """Add cuts."""
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]

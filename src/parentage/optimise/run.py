@@ -416,7 +416,8 @@ class Part:
         root = self.proof.root
         if root is None or root.best is None:
             return []
-        return [step for step in [*root.telling, root.best] if step is not None]
+        last = [] if root.telling and root.telling[-1] is root.best else [root.best]
+        return [step for step in [*root.telling, *last] if step is not None]
 
     @property
     def bound(self) -> float:
