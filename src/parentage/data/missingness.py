@@ -165,8 +165,8 @@ def better_left_out(
         elif not _mostly_missing(column):
             continue
         way = Way("drop", [name])
-        ways = (way, *ways_for_missing(["state"]), Way("keep", [name], "to use it as it is"))
-        found.append(Objection(name, seen, ways, (way,), refused=True))
+        others = (*ways_for_missing(["state"]), Way("keep", [name], "to use it as it is"))
+        found.append(Objection(name, seen, (way, *others), (way,), refused=True))
     return found
 
 
