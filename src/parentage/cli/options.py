@@ -104,7 +104,8 @@ class GroupedOption(click.Option):
         assert record is not None  # noqa: S101  # none of ours is hidden
         first = first_sentence(self.help or "")
         if self.values:
-            return record[0], f"{first[:-1]}: {', '.join(self.values)}."
+            usual = f" (default: {self.default})" if self.default else ""
+            return record[0], f"{first[:-1]}{usual}: {', '.join(self.values)}."
         if self.name in WITH_VALUES:
             first = ". ".join(_SENTENCE.split((self.help or "").split("\n\n")[0])[:2])
             first = f"{first.rstrip('.')}."
@@ -174,6 +175,8 @@ class GroupedCommand(click.Command):
         """Return a way out as this command has it."""
         if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
             return Way("table", ..., "to estimate probabilities above 0")
+        if isinstance(way, Way) and way.setting == "need" and "bootstrap" not in self._names:
+            return "write the report by `parentage learn`, without support"
         return way
 
     @property
@@ -417,7 +420,7 @@ class TypedModel(Settings):
         Option("A,B|FILE", repeatable=True, common=True),
     )  # fmt: skip
     tiers: str | None = setting(
-        None, "Forbid arcs from a later group to an earlier one.", Option('"A,B<C,D"', common=True)
+        None, "A and B come before C and D: forbid arcs back.", Option('"A,B<C,D"', common=True)
     )
     constraints: str | None = setting(
         None,

@@ -108,7 +108,7 @@ class Reading(Settings):
     missing: str = setting(
         "error",
         """
-        How to treat missing values. With ``"error"`` the table is refused; ``"drop"``: leave out
+        How to treat missing values (default: error, stop with advice). With ``"drop"`` leave out
         the row; ``"state"``: make them one more state; ``"mode"``: impute the most frequent state
         (in a continuous column the median); ``"pnal"`` or ``"pnal:L"``: score every family on the
         rows where it is complete, with the penalty L per free parameter and row; ``"em"``:
@@ -152,7 +152,7 @@ class Reading(Settings):
     auto: bool = setting(
         False,
         """
-        Resolve what would otherwise be refused, and report each decision. Leave out
+        Decide what the table leaves open, and report each decision. Leave out
         identifiers and free text, treat codes such as -999 and words among numbers as missing,
         treat missing values by the recommended method, discretise numbers and dates. Options that
         you set take precedence; a recipe records the decisions.
