@@ -65,10 +65,11 @@ def verdict(result: Reproduction) -> str:
     moved = sum(c.corrected for c in result.counts)
     have = len(result.tables)
     found = f"{have} of {len(DATASETS)} tables {'was' if have == 1 else 'were'} found."
+    its = "its" if have == 1 else "their"
     outcome = (
-        f"All {of} published numbers for what was found are reproduced in the printed reading"
+        f"All {its} {of} published numbers are reproduced in the printed reading"
         if matched == of
-        else f"{of - matched} of {of} published numbers are not reproduced in the printed reading"
+        else f"{of - matched} of {its} {of} published numbers are not reproduced in the printed one"
     )
     return (
         f"{found} {outcome}. In the stated reading {moved} of {len(result.counts)} counts differ "

@@ -264,7 +264,9 @@ def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:
     solution.save(page)
     assert "listed parent sets" in page.read_text()
     unproven = replace(scope, listed_bound=solution.score + 3.0)
-    assert unproven.about_lists(solution.score).startswith("at most 3 below the best among the")
+    assert unproven.about_lists(solution.score).startswith(
+        "at most 3 below the best of the networks"
+    )
 
 
 def test_a_certificate_is_about_the_lists() -> None:

@@ -291,7 +291,7 @@ def test_a_right_side_or_m_one_too_small_is_refused(seed: int) -> None:
             with pytest.raises(ProofError, match="more than"):
                 checked_row(families, cut._replace(right=cut.right - 1, weight=cut.weight + 1))
         if cut.weight > 0:
-            with pytest.raises(ProofError, match="without the sets it passes through"):
+            with pytest.raises(ProofError, match="without its through variables"):
                 checked_row(families, cut._replace(weight=cut.weight - 1))
 
 

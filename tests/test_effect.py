@@ -91,7 +91,9 @@ def test_clinic() -> None:
     assert found.networks == 32
     assert found.deciding is not None
     assert found.deciding.arc == ("smoke", "bronc")
-    assert found.sentence().endswith("It is 0 in the 9 networks (of 32) without smoke → bronc.")
+    assert found.sentence().endswith(
+        "The effect is 0 in the 9 networks (of 32) without smoke → bronc."
+    )
     content = found.to_dict()
     assert content["low"] == 0
     assert content["high"] == pytest.approx(0.288, abs=1e-3)

@@ -293,9 +293,9 @@ def test_info_speaks_of_completion(tmp_path: Path) -> None:
     table.write_text("\n".join(["a,b,c,d", "x,,y,x", *rows]))
     done = run("info", str(table), "--missing", "em")
     assert done.returncode == 0
-    assert "learn then completes the table" in done.stdout
+    assert "one step of --missing em" in done.stdout
     assert "proves it optimal" in done.stdout
-    assert "completes the table" not in run("info", str(table), "--missing", "mode").stdout
+    assert "--missing em" not in run("info", str(table), "--missing", "mode").stdout
 
 
 def test_info_says_what_ends_complete_lists() -> None:

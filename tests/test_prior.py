@@ -226,7 +226,7 @@ def test_belief_can_turn_and_add_arcs() -> None:
         found = learn(table, prior={arc: 0.999, arc[::-1]: 0.001})
         assert arc in found.network.arcs
         assert not found.scope.equivalent
-        assert "The prior values" in found.scope.about_directions()
+        assert "The prior prefers one direction" in found.scope.about_directions()
     sparse = learn(table, prior=1e-9)
     assert sparse.network.n_arcs < plain.n_arcs
     assert sparse.scope.equivalent

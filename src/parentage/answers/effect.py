@@ -51,8 +51,8 @@ FACTOR = 20.0
 ASSUMPTIONS = (
     "no hidden variable influences two of these variables",
     "one of these networks, with all its arcs read as causes, describes the data",
-    "all networks are equally probable a priori, and {score} is their log posterior probability, "
-    "exactly or approximately",
+    "all networks are equally probable a priori, and {score} stands for their log posterior "
+    "probability",
     "probabilities are estimated from the rows, with {smoothing:g} added to every count",
 )
 

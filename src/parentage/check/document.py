@@ -434,7 +434,7 @@ def _local(entry: Sequence[Json], where: str, n: int) -> StatedCut:
         if len(own) != len(worth):
             raise ProofError(f"{where}: member {j} has {len(own)} masks but {len(worth)} values")
         if any(mask >> j & 1 for mask in own):
-            raise ProofError(f"{where}: a mask of member {j} holds that member itself")
+            raise ProofError(f"{where}: a mask of member {j} contains that member itself")
         checked_masks.append(own)
         checked_values.append(worth)
     right = _whole(entry[4], f"{where}: right side", 0, 2**50)
