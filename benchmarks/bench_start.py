@@ -32,6 +32,9 @@ SCORES = ("bic", "aic", "qnml", "bdeu", "k2", "jeffreys", "fnml")
 SHARE_MISSING = 0.05
 """The share of cells that is taken out for the jobs with missing values."""
 
+BUSY = 1.0
+"""Seconds: a run whose wall time exceeds its CPU time by more had to share the machine."""
+
 JOBS: dict[str, str] = {
     **{f"8 variables, {score}": f"learn clinic --score {score}" for score in SCORES},
     "8 variables, missing values, pnal": "learn clinic-missing --missing pnal",
@@ -169,7 +172,8 @@ def report(known: dict[str, Any]) -> str:
             for kind, what in (("cold", "cpu"), ("warm", "cpu"))
         ]
         cold, warm = one["now"]["cold"], one["now"]["warm"]
-        now = [f"{cold['cpu']:.1f}", f"{cold['wall']:.1f}", str(cold["kernels"])]
+        wall = f"{cold['wall']:.1f}" if cold["wall"] <= cold["cpu"] + BUSY else ""
+        now = [f"{cold['cpu']:.1f}", wall, str(cold["kernels"])]
         rows.append([job, f"`{JOBS[job]}`", *cells, *now, f"{warm['cpu']:.2f}"])
     head = [
         "job", "`parentage …`", "before: first, CPU s", "before: again, CPU s",
@@ -183,7 +187,8 @@ def report(known: dict[str, Any]) -> str:
             "# The first command, and those after it",
             "`python benchmarks/bench_start.py`: whole commands, each in a process of its own. "
             "*First*: no compiled kernels are cached. *Again*: all kernels are cached; the fastest "
-            "of 3 runs. CPU seconds include child processes. *Before*: commit "
+            "of 3 runs. CPU seconds include child processes; seconds on the wall are shown where "
+            "the machine was free of other work. *Before*: commit "
             f"{known['before']}; empty cells were not measured.",
             measure.markdown(head, rows),
             "## The size of an installation",

@@ -104,7 +104,7 @@ def test_a_terminal_shows_every_stage() -> None:
     bars = Terminal(Console(file=stream, force_terminal=True, width=120))
     for at in MOMENTS:
         bars(at)
-        bars.bars.refresh()
+        bars.display.refresh()
     bars.close()
     text = stream.getvalue()
     for words in ("1 parent: 50 sets", "best -5.0000", "<a> → [b]", "2 of 9", "about 3 s left"):
@@ -122,6 +122,47 @@ def test_messages_stand_above_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
     bars.close()
     written = stream.buffer.getvalue().decode()
     assert "parentage: a message" in [line.strip() for line in on_screen(written)]
+
+
+def test_what_was_printed_stays_when_bars_and_lines_take_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from rich.console import Console
+
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    monkeypatch.setattr("sys.stderr", stream)
+    bars = Terminal(Console(stderr=True, force_terminal=True, width=120))
+    bar, other, line = (
+        Progress("scoring", "1 parent", 1.0, 5, 10),
+        Progress("scoring", "2 parents", 1.0, 5, 10),
+        Progress("learning", "root LP", 1.0, incumbent=-1.0),
+    )
+    say("first")
+    for at in (bar, other, line):
+        bars(at)
+    say("second")
+    bars(bar)
+    say("third")
+    bars(line)
+    bars.close()
+    say("last")
+    left = left_on_screen(stream.buffer.getvalue().decode())
+    assert left == [f"parentage: {word}" for word in ("first", "second", "third", "last")]
+
+
+def left_on_screen(written: str) -> list[str]:
+    """Return the lines that a terminal shows in the end: it moves up, and erases lines."""
+    lines, at = [""], 0
+    for text, move in re.findall(r"([^\x1b\r\n]*)(\x1b\[[0-9;?]*[A-Za-z]|\r|\n|$)", written):
+        lines[at] += text
+        if move == "\n":
+            at += 1
+            lines += [""] * (at + 1 - len(lines))
+        elif move in ("\r", "\x1b[2K"):
+            lines[at] = "" if move != "\r" else lines[at]
+        elif move.endswith("A"):
+            at -= int(move[2:-1] or 1)
+    return [line.rstrip() for line in lines if line.strip()]
 
 
 def on_screen(written: str) -> list[str]:

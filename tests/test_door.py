@@ -21,6 +21,7 @@ from parentage.data.settings import Reading
 from parentage.errors import DataWarning, DecisionWarning, ParentageError, UndecidedError, Way
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 ROWS = [f"{'ab'[i % 2]},{'xyz'[i * i % 3]},{i % 7 % 2}" for i in range(60)]
@@ -410,7 +411,7 @@ def test_numbers_of_those_who_were_measured_are_no_quantity(name: str) -> None:
 # --- identifiers that are numbers --------------------------------------------------------------
 
 
-def beside(name: str, numbers: list[int], extra: str = "") -> bytes:
+def beside(name: str, numbers: Sequence[object], extra: str = "") -> bytes:
     """Return a table with this column, a quantity and a category."""
     draw = random.Random(6)
     rows = [f"{draw.choice('ab')},{draw.random():.3f},{number}{extra}" for number in numbers]
@@ -480,25 +481,119 @@ def test_identifiers_without_repetition_or_of_few_units() -> None:
 # --- 11 to 20 whole numbers --------------------------------------------------------------------
 
 
-def test_some_whole_numbers_are_a_quantity_if_many_are_rare_and_it_is_said() -> None:
+def test_eleven_to_twenty_whole_numbers_are_a_quantity_and_it_is_said() -> None:
     draw = random.Random(8)
-    skewed = [min(int(draw.expovariate(0.4)), 15 + _ % 3) for _ in range(300)]
+    uneven = [draw.choice(range(10, 25)) for _ in range(300)]
+    assert remedy_of(beside("age", uneven)) == [Way("discretize", ["age=mdl", "mdl"])]
+    assert remedy_of(beside("school", uneven)) == [Way("discretize", ["school=mdl", "mdl"])]
+    with pytest.warns(DecisionWarning, match="has 15 whole numbers, and nothing suggests"):
+        assert "educ" in parentage.read_table(beside("educ", uneven), auto=True).cuts
+    likert = [*[i % 6 for i in range(290)], 7, 7, 8, 9]
+    assert remedy_of(beside("item", likert)) == [Way("discretize", "mdl")]
+
+
+def test_some_whole_numbers_are_categories_by_their_name_or_as_levels_of_a_design() -> None:
+    draw = random.Random(8)
+    uneven = [draw.choice(range(1, 13)) for _ in range(300)]
     even = [i % 12 for i in range(300)]
-    assert remedy_of(beside("visits", skewed)) == [Way("discretize", ["visits=mdl", "mdl"])]
-    assert "visit_type" not in decided(beside("visit_type", skewed)).cuts
-    with pytest.warns(
-        DecisionWarning, match=r"has 12 whole numbers, .*\(discretize='month=mdl' if"
-    ):
-        assert "month" not in parentage.read_table(beside("month", even), auto=True).cuts
-    assert remedy_of(beside("month", even)) == [
-        Way("categorical", ["month"]),
+    for name in ("month", "Subject", "sector", "visit_type", "dept", "school_id"):
+        table = decided(beside(name, uneven))
+        assert len(table.states[2]) == 12 and name not in table.cuts, name
+    assert "month" in decided(beside("month", [3 * number for number in uneven])).cuts
+    with pytest.warns(DecisionWarning, match=r"levels of a design \(discretize='run=mdl' if"):
+        assert "run" not in parentage.read_table(beside("run", even), auto=True).cuts
+    assert "week" in decided(beside("week", even)).cuts
+    assert remedy_of(beside("run", even)) == [
+        Way("categorical", ["run"]),
         Way("discretize", "mdl"),
     ]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parentage.read_table(beside("month", even), discretize="mdl")
-    likert = [*[i % 6 for i in range(290)], 7, 7, 8, 9]
-    assert remedy_of(beside("item", likert)) == [Way("discretize", "mdl")]
+
+
+def test_codes_of_many_numbers_are_categories_with_five_rows_each() -> None:
+    codes = random.Random(3).sample(range(300), 40)
+    rows = [code for code in codes for _ in range(6)]
+    random.Random(4).shuffle(rows)
+    for name in ("class", "state", "province"):
+        assert name not in decided(beside(name, rows)).cuts, name
+    assert "weight" in decided(beside("weight", rows)).cuts
+
+
+def test_a_quantity_of_a_frequency_table_does_not_keep_its_counts_from_being_taken() -> None:
+    draw = random.Random(5)
+    cells = [(sex, age, how) for sex in "mf" for age in range(10, 95, 5) for how in "uvw"]
+    rows = [f"{sex},{age},{how},{draw.randrange(300)}" for sex, age, how in cells]
+    table = decided("\n".join(["sex,age,method,Freq", *rows]).encode())
+    assert table.names == ("sex", "age", "method") and "age" in table.cuts
+
+
+# --- other columns that are not what they seem -------------------------------------------------
+
+
+def test_names_of_rows_that_are_successive_years_are_a_quantity() -> None:
+    def named(first: int, rows: int, step: int = 1, year: str = "") -> parentage.Table:
+        names = [first + step * i for i in range(rows)]
+        lines = [f'"{n}",{n if year else "ab"[n * n % 3 % 2]},{"uvw"[n % 3]}' for n in names]
+        return decided("\n".join([f'"",{year or "kind"},x', *lines]).encode())
+
+    assert "unnamed 1" in named(1931, 30).cuts and "unnamed 1" in named(1931, 13).cuts
+    assert named(56, 30).names == named(1931, 30, 2).names == ("kind", "x")
+    assert named(1931, 30, year="year").names == ("year", "x")
+
+
+def test_codes_with_letters_are_no_words_for_missing() -> None:
+    stations = [str(i // 2) for i in range(200)]
+    for code in ("136A", "c118"):
+        table = decided(beside("station", [*stations, code]))
+        assert table.names == ("kind", "dose"), code
+        account = None if table.recipe is None else table.recipe.account
+        assert account is not None and not account.blanked, code
+    assert "apart from 'refused'" in refused_text(beside("station", [*stations, "refused"]))
+    amounts = [f"{i / 8}" for i in range(200)]
+    assert "apart from '9A'" in refused_text(beside("amount", [*amounts, "9A"]))
+
+
+def refused_text(source: bytes) -> str:
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.read_table(source)
+    return str(refusal.value)
+
+
+def test_labels_named_as_units_are_left_out_however_often_they_occur() -> None:
+    rows = [f"player{i % 30:02d},{'ab'[i % 2]},{'xyz'[i * i % 3]}" for i in range(600)]
+    for name, left in (("id", ("kind", "team")), ("player", ("player", "kind", "team"))):
+        table = decided("\n".join([f"{name},kind,team", *rows]).encode())
+        assert table.names == left
+    with pytest.warns(DecisionWarning, match="identifies 30 units in 600 rows"):
+        parentage.read_table("\n".join(["subject,kind,team", *rows]).encode(), auto=True)
+
+
+def test_a_single_digit_is_a_sentinel_only_among_enough_answers() -> None:
+    def remedies(rows: int) -> bytes:
+        answers = [9, *(2 + i % 3 for i in range(rows - 1))]
+        return "\n".join(
+            ["q,kind", *(f"{q},{'ab'[i % 2]}" for i, q in enumerate(answers))]
+        ).encode()
+
+    with pytest.warns(DataWarning, match="holds 9 in 1 cell"):
+        parentage.read_table(remedies(20))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert parentage.read_table(remedies(19)).n_rows == 19
+
+
+def test_numbers_of_rows_do_not_begin_below_zero() -> None:
+    centred = decided(beside("t0", [i - 30 for i in range(61)]))
+    assert "t0" in centred.cuts
+    assert "t0" not in decided(beside("t0", list(range(61)))).names
+
+
+def test_the_end_of_a_file_by_dos_is_no_part_of_a_number() -> None:
+    rows = [f"{'ab'[i % 2]},{i // 3 % 2}" for i in range(20)]
+    table = parentage.read_table(("\n".join(["kind,size", *rows]) + "\x1a").encode())
+    assert table.states[1] == ("0", "1")
 
 
 # --- recipes and dates -------------------------------------------------------------------------

@@ -240,6 +240,11 @@ def test_where_another_column_determines_what_is_missing_it_is_a_state() -> None
     assert ways == [Way("drop", ["chapter"]), Way("missing", "em")]
     assert "as 'death' determines: probably not applicable there" in said
     assert "scattered" in said  # of the other column
+    together = incomplete(
+        chapter=lambda c, _: c["death"] == 1,
+        a=lambda c, u: u < np.where(c["b"] == 1, 0.6, 0.2),
+    )
+    assert advised(together)[0] == [Way("missing", "state")]  # for the other one anyway
     few = incomplete(chapter=lambda c, u: (c["death"] == 0) & (u < 0.9))
     assert "determine" not in advised(few)[1]
 

@@ -217,7 +217,8 @@ def with_names(raw: RawTable) -> RawTable:
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
     """Make a column of labels from distinct cells as they are in a text.
 
-    Blanks around a cell do not count, and a blank cell is missing.
+    Blanks around a cell do not count, nor does Ctrl-Z, which DOS writes at the end of a file. A
+    blank cell is missing.
 
     >>> column = text_column("smoker", np.array([0, 1, 2, 1], np.int32), ["yes", " no ", " "])
     >>> column.values, column.to_codes().tolist()
@@ -226,7 +227,7 @@ def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Raw
     position: dict[str, int] = {}
     new_code = np.full(len(cells) + 1, -1, np.int32)  # the last entry serves code −1
     for i, cell in enumerate(cells):
-        label = "" if cell is None else cell.strip()
+        label = "" if cell is None else cell.strip().rstrip("\x1a")
         if label:
             new_code[i] = position.setdefault(label, len(position))
     return RawColumn(name, new_code[codes], list(position))

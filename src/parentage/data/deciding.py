@@ -384,7 +384,7 @@ def look(
     reasons = dict[str, missingness.Reason]()
     if reading.missing == "error":
         reasons = _where_missing(cells, told)
-        told = _with_gaps(cells, choices, reasons, told)
+        told = _with_gaps(cells, choices, reasons, told, ways)
     told = _leaving_two(told, cells)
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
@@ -587,8 +587,11 @@ def _suspicious(
     found = suspicion.coded_by_others(found, columns)
     doubtful = {one.column for one in found if one.refused}
     quantities = {column.name for column, cut in zip(columns, continuous, strict=True) if cut}
+    levels = {
+        column.name for column in columns if column.n_present and suspicion.are_levels(column)
+    }
     for one in found:
-        if any(way.setting == "discretize" for way in one.advice):
+        if any(way.setting == "discretize" for way in one.advice) and one.column not in levels:
             quantities.add(one.column)
     for column in columns:
         choice = choices[column.name]
@@ -618,13 +621,14 @@ def _with_gaps(
     choices: Mapping[str, ColumnChoice],
     reasons: Mapping[str, missingness.Reason],
     told: Sequence[Objection],
+    ways: Sequence[str],
 ) -> list[Objection]:
     """Add objections to columns better left out for what is missing; they replace others."""
     going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
     gaps = [c for c in columns if c.n_missing and c.n_present and c.name not in going]
     more = [
         one
-        for one in missingness.better_left_out(gaps, reasons)
+        for one in missingness.better_left_out(gaps, reasons, ways)
         if not (choices[one.column].kept or choices[one.column].by_name)
     ]
     names = {one.column for one in more}

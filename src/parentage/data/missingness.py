@@ -142,26 +142,36 @@ def where_missing(gaps: Sequence[Column], columns: Sequence[Column]) -> dict[str
     return {column.name: reason for column, reason in pairs if reason is not None}
 
 
-def better_left_out(gaps: Sequence[Column], reasons: Mapping[str, Reason]) -> list[Objection]:
-    """Recommend to leave out columns that are mostly missing, or not applicable in many rows.
+def better_left_out(
+    gaps: Sequence[Column], reasons: Mapping[str, Reason], ways: Sequence[str]
+) -> list[Objection]:
+    """Recommend to leave out columns that are mostly missing, or not applicable in some rows.
 
-    If another column determines every gap, missing can be a state instead.
+    Missing can be a state instead if another column determines every gap; and of those that are not
+    mostly missing if it is what is recommended (of these ``ways``) for the gaps that are left.
     """
     determined = {name for name, reason in reasons.items() if reason.determines}
     if len(determined) == len(gaps):
         return []
+    left = [c for c in gaps if c.name not in determined and not _mostly_missing(c)]
+    if left and advice_on_missing(left, reasons, ways)[0] == "state":
+        determined = {c.name for c in gaps if c.name in determined and _mostly_missing(c)}
     found = []
     for column in gaps:
         name, share = column.name, column.n_missing / column.n_rows
         seen = f"has {share:.0%} of its values missing"
         if name in determined:
             seen = f"{seen}, as {reasons[name].name!r} determines: probably not applicable there"
-        elif share <= MOSTLY_MISSING:
+        elif not _mostly_missing(column):
             continue
         way = Way("drop", [name])
-        ways = (way, *ways_for_missing(["state"]), Way("keep", [name], "to use it as it is"))
-        found.append(Objection(name, seen, ways, (way,), refused=True))
+        others = (*ways_for_missing(["state"]), Way("keep", [name], "to use it as it is"))
+        found.append(Objection(name, seen, (way, *others), (way,), refused=True))
     return found
+
+
+def _mostly_missing(column: Column) -> bool:
+    return column.n_missing > MOSTLY_MISSING * column.n_rows
 
 
 def imputed(columns: Sequence[Column]) -> list[Objection]:

@@ -9,20 +9,24 @@ decimal commas       all labels are numbers, some with a comma before the fracti
 amounts              all labels are numbers with %, one currency or separated thousands, more than
                      20 or with fractions; "1,234" alone may be either, and is asked about
 dates                19 of 20 labels are written as dates
-words among numbers  9 of 10 cells are numbers, and more than 20 different ones or fractions
+words among numbers  9 of 10 cells are numbers, and more than 20 different ones or fractions; not if
+                     the numbers are whole and one of the words is a code such as 136A or c118
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
                      repetition, or with few repetitions under the name of an identifier or code; a
-                     first column without a name that differs in every row. Years are quantities
+                     first column without a name that differs in every row. Years are quantities,
+                     also as names of rows
 codes                whole numbers of the same length, some of which begin with 0
 units                whole numbers called id, caseno, subject, patient, household or the like, more
-                     than 20 or in few rows each; or more than 20 with equally many successive rows
-many whole numbers   11 to 20: a quantity if a quarter of them are in fewer than 5 rows each and the
-                     name does not suggest codes; else categories, which is reported
+                     than 20 or in few rows each; or more than 20 with equally many successive rows;
+                     more than 20 labels of such a name
+many whole numbers   11 to 20: categories if the name suggests codes, units or months, or if all are
+                     in equally many rows and the name suggests no time; else a quantity
 counts               whole numbers called Freq, count, n … beside few states that never repeat a row
 sentinel             a number such as −999 or 99 at an end, farther from all others than these are
-                     from each other, in at most a third of the rows, not determined by a column
+                     from each other, in at most a third of the rows, not determined by a column; a
+                     single digit only if each number is in 5 rows on average
 missing word         a declared state such as NA or n/a
 repeated name        a column with the name of an earlier one
 many states          more than 20 labels, on average in fewer than 5 rows each
@@ -96,9 +100,16 @@ _NAME_OF_TIME = re.compile(
 _NAME_OF_YEAR = re.compile(r".*(?:year|yr|jahr|ann[eé]e)s?", re.IGNORECASE)
 _NAME_OF_CODE = re.compile(
     r"(?:.*[^a-z])?(?:code|site|centre|center|region|district|school|hospital|clinic|ward|type|group|"
-    r"prov|provider)(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
+    r"prov|provider|state|county|country|province|commune|inst|institution|dept|department|sector|"
+    r"industry|occupation|brand|category|class|cluster|stratum|zone|batch|species)"
+    r"(?:[^a-z]?(?:id|no|nr|num|number))?\.?",
     re.IGNORECASE,
 )
+_NAME_OF_MONTH = re.compile(r"(?:.*[^a-z])?mon(?:th)?", re.IGNORECASE)
+_YEARS_AT = frozenset({"school"})
+"""Names of columns with up to 20 whole numbers that are years at school, not numbers of schools."""
+
+_CODE = re.compile(r"[A-Za-z]{1,2}\d+|\d+[A-Z]")
 _UNITS = (
     "subject|subj|patient|person|participant|respondent|individual|animal|household|town|firm|"
     "student|pupil|litter"
@@ -110,9 +121,6 @@ _NAME_OF_UNIT = re.compile(
     re.IGNORECASE,
 )
 """Those who were measured; not in the plural, which may be their number."""
-
-_ROWS_A_CODE = 20
-"""Rows per code, on average, from which codes can be states."""
 
 _SENTINELS = frozenset(
     sign * float(str(digit) * length) for sign in (1, -1) for digit in (7, 8, 9)
@@ -201,9 +209,20 @@ def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Object
         seen = "has neither a name nor values: the lines end in a separator"
         return Objection(column.name, seen, (way,), (way,), refused=True)
     distinct = int((column.counts > 0).sum())
-    if place == 1 and column.n_present == distinct == column.n_rows:
+    all_differ = column.n_present == distinct == column.n_rows
+    if place == 1 and all_differ and not _are_successive_years(column, columns[1:]):
         return leave_out(column.name, "has no name and a distinct value in every row: row names")
     return Objection(column.name, "has no name; give it one", (dropped(column.name),))
+
+
+def _are_successive_years(column: Column, others: Sequence[Column]) -> bool:
+    """Say whether a column holds one year after the other, and no other column has them."""
+    if column.numbers is None:
+        return False
+    low, high = float(column.numbers.min()), float(column.numbers.max())
+    years = _are_years(column, low, high) and high - low == column.n_rows - 1
+    whole = bool((column.numbers == np.floor(column.numbers)).all())
+    return years and whole and not any(_equal(other, column) for other in others)
 
 
 def tell(found: Sequence[Objection], n_columns: int) -> None:
@@ -396,12 +415,14 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
             why = f"treated as a quantity because {why}"
             return replace(found, ways=(dropped(name),), advice=advice, why=why)
         return found
-    if not labelled and _NAME_OF_CODE.fullmatch(name) and rows >= _ROWS_A_CODE * distinct:
+    blocks = distinct > MANY_STATES and not _NAME_OF_TIME.fullmatch(name) and _in_blocks(column)
+    codes = not blocks and _NAME_OF_CODE.fullmatch(name)
+    if not labelled and codes and rows >= ROWS_A_STATE * distinct:
         way = Way("categorical", [name])
         seen = f"has {distinct} numbers, and its name suggests codes"
         cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
         return Objection(name, seen, (way, cut), (way,), hint=True)
-    if identifier := _identifier(column, distinct, low, labelled, cut):
+    if identifier := _identifier(column, distinct, low, labelled, cut, blocks):
         return identifier
     different = _all_different(column) if labelled else []
     if different:
@@ -410,12 +431,12 @@ def _numbered_rows(column: Column, labelled: bool) -> Objection | None:
 
 
 def _identifier(
-    column: Column, distinct: int, low: float, labelled: bool, cut: Way
+    column: Column, distinct: int, low: float, labelled: bool, cut: Way, blocks: bool
 ) -> Objection | None:
     """Say whether whole numbers identify rows, or those who were measured.
 
     They do by their name, unless there are at most 20 and enough rows for each to be a state; or if
-    there are more and each fills as many successive rows as every other.
+    there are more and each fills as many successive rows as every other (``blocks``).
     """
     rows, name = column.n_present, column.name
     nearly = distinct >= _NEARLY_ALL * rows
@@ -423,7 +444,7 @@ def _identifier(
         _NAME_OF_ID.fullmatch(name)
         or _NAME_OF_UNIT.fullmatch(name)
         or (nearly and _NAME_OF_CODE.fullmatch(name))
-        or (distinct > MANY_STATES and not _NAME_OF_TIME.fullmatch(name) and _in_blocks(column))
+        or blocks
     )
     crowded = distinct > MANY_STATES or (distinct > FEW_STATES and rows < ROWS_A_STATE * distinct)
     if low < 0 or not named or not crowded:
@@ -431,19 +452,24 @@ def _identifier(
     seen = (
         f"looks like an identifier: {distinct} of {rows} values are distinct"
         if nearly
-        else f"identifies {distinct:,} units in {rows:,} rows: rows are not independent, so "
-        "margins and support are overstated"
+        else _units(distinct, rows)
     )
     found = leave_out(name, seen, refused=nearly or not labelled)
     return replace(found, ways=(dropped(name), cut), example=f", such as {low:.0f}" * nearly)
 
 
+def _units(distinct: int, rows: int) -> str:
+    """Say what it means that a column tells who was measured."""
+    return (
+        f"identifies {distinct:,} units in {rows:,} rows: rows are not independent, so margins and "
+        "support are overstated"
+    )
+
+
 def _in_blocks(column: Column) -> bool:
     """Say whether each number fills as many successive rows as every other, and not a few."""
-    counts = column.counts[column.counts > 0]
     changes = np.count_nonzero(np.diff(column.raw.to_codes()))
-    equal = bool((counts == counts[0]).all()) and counts[0] >= ROWS_A_STATE
-    return equal and changes == len(counts) - 1
+    return are_levels(column) and changes == np.count_nonzero(column.counts) - 1
 
 
 def _few_numbers(column: Column, distinct: int) -> Objection | None:
@@ -455,19 +481,30 @@ def _few_numbers(column: Column, distinct: int) -> Objection | None:
         return _quantity(column, f"has {distinct} numbers in {rows} rows")
     if distinct <= HARDLY_A_SCALE:
         return None
-    rare = int(((column.counts > 0) & (column.counts < ROWS_A_STATE)).sum())
-    if 4 * rare >= distinct and not _NAME_OF_CODE.fullmatch(name):
-        seen = f"has {distinct} whole numbers, {rare} of them in fewer than {ROWS_A_STATE} rows"
-        return _quantity(column, seen)
+    numbers = column.observed()[0]
+    months = _NAME_OF_MONTH.fullmatch(name) and numbers.min() >= 0 and numbers.max() <= 12
+    kinds = () if name.lower() in _YEARS_AT else (_NAME_OF_CODE, _NAME_OF_ID, _NAME_OF_UNIT)
+    if months or any(kind.fullmatch(name) for kind in kinds):
+        seen = "and its name suggests categories"
+    elif are_levels(column) and not _NAME_OF_TIME.fullmatch(name):
+        seen = "each in as many rows as every other: levels of a design"
+    else:
+        return _quantity(column, f"has {distinct} whole numbers, and nothing suggests categories")
     way = Way("categorical", [name])
     cut = Way("discretize", f"{name}=mdl", "if it is a quantity")
-    seen = f"has {distinct} whole numbers, which can be categories"
+    seen = f"has {distinct} whole numbers, {seen}"
     return Objection(name, seen, (way, cut), (way,), hint=True)
+
+
+def are_levels(column: Column) -> bool:
+    """Say whether each value is in as many rows as every other, and not in a few."""
+    counts = column.counts[column.counts > 0]
+    return bool((counts == counts[0]).all()) and counts[0] >= ROWS_A_STATE
 
 
 def _why_a_quantity(column: Column, low: float) -> str:
     """Return why numbers without gaps are not those of the rows; nothing if they may be."""
-    if low > 1:
+    if low > 1 or low < 0:
         return f"it begins with {low:.0f}"
     if _NAME_OF_TIME.fullmatch(column.name):
         return "of its name"
@@ -507,7 +544,8 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
     codes, rest = _far_away(np.unique(column.numbers[column.counts > 0]))
     for value in codes:
         cells = int(column.counts[column.numbers == value].sum())
-        if cells > MOST_CODED * column.n_present:
+        few = abs(value) < 10 and column.n_present < ROWS_A_STATE * (len(codes) + len(rest))
+        if few or cells > MOST_CODED * column.n_present:
             continue
         seen = (
             f"holds {value:.0f} in {counted(cells, 'cell')}, far from the others "
@@ -577,15 +615,17 @@ def _missing_words(column: Column) -> list[Objection]:
 
 
 def _many_states(column: Column) -> list[Objection]:
-    states, rows = int((column.counts > 0).sum()), column.n_present
-    if states <= MANY_STATES or rows >= ROWS_A_STATE * states:
+    """Say that a column of labels tells who was measured, or has few rows for each."""
+    states, rows, name = int((column.counts > 0).sum()), column.n_present, column.name
+    units = column.numbers is None and (
+        _NAME_OF_ID.fullmatch(name) or _NAME_OF_UNIT.fullmatch(name)
+    )
+    if states <= MANY_STATES or not (units or rows < ROWS_A_STATE * states):
         return []
-    found = leave_out(
-        column.name, f"has {states} states in {rows} rows, too few rows per state to learn from",
-        refused=False,
-    )  # fmt: skip
+    few = f"has {states} states in {rows} rows, too few rows per state to learn from"
+    found = leave_out(name, _units(states, rows) if units else few, refused=False)
     if column.numbers is not None:
-        way = Way("discretize", f"{column.name}=mdl", "to discretise it into fewer states")
+        way = Way("discretize", f"{name}=mdl", "to discretise it into fewer states")
         found = replace(found, ways=(way, *found.ways), advice=(way,))
     return [found]
 
@@ -675,7 +715,7 @@ def asked_about(found: Sequence[Objection]) -> list[str]:
 
 
 def _words_among_numbers(column: Column, decimal: str) -> list[str]:
-    """Return the few labels that keep a column from being numbers."""
+    """Return the few labels that keep a column from being numbers; none if it holds codes."""
     labels = column.labels()
     numeric = np.array([numbers_in([label], decimal) is not None for label in labels], np.bool_)
     cells = int(column.counts[numeric].sum())
@@ -683,6 +723,7 @@ def _words_among_numbers(column: Column, decimal: str) -> list[str]:
     if len(others) > 5 or cells < _NEARLY_ALL * int(column.counts.sum()):
         return []
     kinds = [label for i, label in enumerate(labels) if numeric[i] and column.counts[i]]
-    return (
-        sorted(others) if len(kinds) > MANY_STATES or any(decimal in kind for kind in kinds) else []
-    )
+    fractions = any(decimal in kind for kind in kinds)
+    if not fractions and any(map(_CODE.fullmatch, others)):
+        return []
+    return sorted(others) if fractions or len(kinds) > MANY_STATES else []

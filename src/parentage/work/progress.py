@@ -165,12 +165,18 @@ def duration(seconds: float) -> str:
 
 
 class Terminal:
-    """Bars and lines on stderr, gone when the work is done."""
+    """Bars or a line on stderr, gone when the work is done.
+
+    One display shows both and is started once: one that is started again erases as many lines above
+    it as it had before.
+    """
 
     def __init__(self, console: Any = None) -> None:
         from rich.console import Console
+        from rich.live import Live
         from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
         from rich.progress import Progress as Bars
+        from rich.spinner import Spinner
 
         columns = (
             BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
@@ -179,10 +185,14 @@ class Terminal:
         if console is None:
             console = Console(stderr=True)
             console.width = max(1, console.width - ROOM_FOR_ECHO)
-        self.bars = Bars(*columns, console=console, transient=True)
-        self.line = console.status("learning")
+        self.bars = Bars(*columns, console=console)
+        self.line = Spinner("dots")
+        self.part: Any = self.bars
+        self.display = Live(
+            console=console, transient=True, refresh_per_second=10,
+            get_renderable=lambda: self.part,
+        )  # fmt: skip
         self.tasks: dict[tuple[str, str], Any] = {}
-        self.running: Any = None
 
     def __call__(self, at: Progress) -> None:
         """Show a moment of the work."""
@@ -191,24 +201,19 @@ class Terminal:
         compiling = self.tasks.get(("compiling", ""))
         if compiling is not None:
             self.bars.update(compiling, visible=at.stage == "compiling")
-        part = self.bars if at.total else self.line
-        if part is not self.running:
-            self.close()
-            part.start()
-            self.running = part
-        if not at.total:
-            self.line.update(Text(words(at)))
-            return
-        key = (at.stage, at.phase if at.stage == "scoring" else "")
-        if key not in self.tasks:
-            self.tasks[key] = self.bars.add_task("", total=at.total)
-        self.bars.update(self.tasks[key], completed=at.done, description=words(at))
+        if at.total:
+            key = (at.stage, at.phase if at.stage == "scoring" else "")
+            if key not in self.tasks:
+                self.tasks[key] = self.bars.add_task("", total=at.total)
+            self.bars.update(self.tasks[key], completed=at.done, description=words(at))
+        else:
+            self.line.update(text=Text(words(at)))
+        self.part = self.bars if at.total else self.line
+        self.display.start(refresh=True)
 
     def close(self) -> None:
         """Leave nothing of the display behind."""
-        self.bars.stop()
-        self.line.stop()
-        self.running = None
+        self.display.stop()
 
 
 @contextlib.contextmanager
