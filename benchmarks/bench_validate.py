@@ -64,7 +64,9 @@ def measured(table: Table) -> dict[str, Any]:
 def report(known: dict[str, Any]) -> str:
     """The table, and what follows from it."""
     head = ["table", "variables", "rows", "bic", *SCORES[1:], "tree", "no arcs", "proven"]
-    few, many = f"better than BIC, up to {MANY} variables", f"more than {MANY} variables"
+    sizes = [found["variables"] for found in known.values()]
+    most, least = max(n for n in sizes if n <= MANY), min(n for n in sizes if n > MANY)
+    few, many = f"better than BIC, up to {most} variables", f"from {least} variables on"
     rows, best = [], dict.fromkeys(SCORES, 0)
     for name, found in known.items():
         models = {one["name"]: one for one in found["models"]}

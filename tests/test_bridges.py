@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
+from parentage.arcs.support import support
+from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, MissingExtraError
 from parentage.network.bridges import (
     from_model_string,
     from_networkx,
     from_pgmpy,
     from_pyagrum,
+    network_of,
     to_model_string,
     to_networkx,
     to_pgmpy,
@@ -23,6 +26,7 @@ from parentage.network.formats import read_parameters, write_network
 from parentage.network.formats.bif import parse_bif, parse_xmlbif, unescape
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
+from parentage.pipeline import learn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,6 +184,27 @@ def test_pgmpy_agrees_on_the_score_and_the_likelihood() -> None:
     model = to_pgmpy(fitted)
     assert parameters.network.score(table) == pytest.approx(BIC(frame).score(model), rel=1e-9)
     assert fitted.log_likelihood(table) == pytest.approx(LogLikelihood(frame).score(model))
+
+
+def test_networks_of_other_libraries_start_a_search_and_are_assessed() -> None:
+    pgmpy_models = pytest.importorskip("pgmpy.models")
+    gum = pytest.importorskip("pyagrum")
+    table = chest_clinic(200, seed=1)
+    known = random_parameters(ASIA, [["no", "yes"]] * 8, np.random.default_rng(1))
+    bare = pgmpy_models.DiscreteBayesianNetwork(list(ASIA.arcs))
+    for model in (to_networkx(ASIA), to_pgmpy(ASIA), to_pyagrum(ASIA), to_pyagrum(known), bare):
+        assert network_of(model, "it") == ASIA
+        assert learn(table, start=model).score == learn(table, start=ASIA).score
+        assert support(table, model, need=False).network == ASIA
+    best = learn(table)
+    assert network_of(best, "it") == network_of(best.network.fit(table), "it") == best.network
+    for wrong in ("clinic.bif", gum.DAG(), list(ASIA.arcs)):
+        with pytest.raises(InputError, match=rf"start from is a {type(wrong).__name__}; pass a N"):
+            learn(table, start=wrong)
+        with pytest.raises(InputError, match=rf"to assess is a {type(wrong).__name__}; pass a Net"):
+            support(table, wrong)
+    with pytest.raises(InputError, match=r"is a DiGraph; pass a Network \(parentage.bridges conv"):
+        ASIA.compare(to_networkx(ASIA))
 
 
 def test_model_strings() -> None:

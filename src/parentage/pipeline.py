@@ -27,6 +27,7 @@ from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.growth.tuning import TUNING as EXPANSION
+from parentage.network.bridges import network_of
 from parentage.network.network import Network
 from parentage.optimise import check_start, optimise_lists
 from parentage.optimise.run import NOWHERE, Start
@@ -379,7 +380,8 @@ def optimise(
             return completed.solution
         start = replace(start, network=completed.solution.network)
     if expanded is not None:
-        start = replace(start, network=expanded.network, cuts=expanded.cuts or None)
+        cuts, steps = expanded.cuts or None, expanded.steps
+        start = replace(start, network=expanded.network, cuts=cuts, steps=steps)
     elif found.first is not None:
         start = replace(start, network=found.first)
     if context.checkpoint is not None:
@@ -451,7 +453,7 @@ def learn(
     memory: int | str | None = None,
     threads: int | None = None,
     seed: int = 0,
-    start: Network | None = None,
+    start: object = None,
     executor: Any = None,
     checkpoint: str | Path | None = None,
     progress: Report | bool | None = None,
@@ -467,7 +469,8 @@ def learn(
         sets; settings that would change their scores are refused.
     {settings}
     start
-        A network of the same variables to start from; its parent sets are added to expanded lists.
+        A network of the same variables to start from, also one of networkx, pgmpy or pyAgrum; its
+        parent sets are added to expanded lists.
     progress
         True shows a bar in terminals and notebooks, while scoring and while learning; or a function
         that is called with a :class:`parentage.work.progress.Progress`.
@@ -499,7 +502,8 @@ def learn(
         recipe=recipe,
         auto=auto,
     )
-    asked = Asked(lambda *_: scoring, more.optimising(seed), more.growing(), start, reading)
+    begin = None if start is None else network_of(start, "the network to start from")
+    asked = Asked(lambda *_: scoring, more.optimising(seed), more.growing(), begin, reading)
     scaling = Scaling(executor, more.exchange, checkpoint)
     return run(source, asked, Running(threads, time_limit, memory), scaling, progress)
 

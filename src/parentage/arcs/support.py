@@ -27,6 +27,7 @@ from parentage.data.settings import (
     ways_for_missing,
 )
 from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
+from parentage.network.bridges import network_of
 from parentage.network.network import arc_gains
 from parentage.optimise.near import MAX_NETWORKS
 from parentage.optimise.settings import Optimising
@@ -64,7 +65,7 @@ SHARE_OF_LEARNING = 0.25
 )  # fmt: skip
 def support(
     source: object,
-    network: Network | None = None,
+    network: object = None,
     *,
     need: bool = True,
     bootstrap: int = 0,
@@ -95,7 +96,8 @@ def support(
     source
         A table, a data frame or a path to one.
     network
-        The network whose arcs are assessed; by default the best one. The need of an arc is always
+        The network whose arcs are assessed, also one of networkx, pgmpy or pyAgrum; by default the
+        best one. The need of an arc is always
         the score of the best network less that of the best network without the arc.
     {settings}
     progress
@@ -119,6 +121,7 @@ def support(
     (9.89, False, 1.0)
     """
     asked, more = Supporting(need, bootstrap, within, max_networks), advanced or Advanced()
+    assessed = None if network is None else network_of(network, "the network to assess")
     scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
     reading = Reading(
         drop=names_of(drop),
@@ -133,7 +136,7 @@ def support(
     scaling = Scaling(executor, more.exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
         baseline = learn_baseline(source, learning, context, asked=asked)
-        found = support_of(baseline, asked, context, network=network)
+        found = support_of(baseline, asked, context, network=assessed)
     for point in found.open_points:
         warn(UnprovenWarning(point))
     return found

@@ -126,15 +126,15 @@ def _no_end_text(score: str) -> str:
     return (
         f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
         "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
-        "the search ends before the number of parents that has more than 33 million sets. The "
+        "the search ends at the first number of parents with more than 33 million sets. The "
         "output states up to how many parents the lists are complete."
     )
 
 
 def _completed_text() -> str:
     return (
-        "This forecast is for one step of --missing em. learn repeats the step until the network no "
-        "longer changes; a time limit ends it after the current step."
+        "This forecast is for one step of --missing em. learn repeats the step until the network "
+        "no longer changes; a time limit ends it after the current step."
     )
 
 
@@ -174,8 +174,8 @@ def _up_to_text(found: Overview) -> list[str]:
     if found.complete_to is None:
         first = "finds a network first, then lists" if found.network_first else "lists"
         lines.append(
-            f"learn {first} everything and proves the best network while time and memory last; "
-            "Ctrl-C returns the best one so far."
+            f"learn {first} all candidate sets and proves the optimum if time and memory suffice; "
+            "Ctrl-C returns the best network so far."
         )
         if found.forecast.seconds <= SHORT:
             return lines
@@ -186,7 +186,7 @@ def _up_to_text(found: Overview) -> list[str]:
         )
     then = "then larger sets where they improve the best network"
     if found.not_grown is not None:
-        then = f"then larger sets in turn while there is time ({found.not_grown})"
+        then = f"then by number of parents while there is time ({found.not_grown})"
     lines.append(
         f"With --time-limit 60 it lists everything up to about {counted(soon, 'parent')}, {then}. "
         "The result then has a bound, not a proof."

@@ -433,17 +433,18 @@ def as_text(solution: Solution, work: Material) -> str:
     lines = [variables_text(head, shown, "--json, or -o FILE"), ""]
     rows = rows[: shown_of(len(rows))]
     if any(row[3].endswith("*") for row in rows):
-        lines.append("* this child has a better parent set, but it would close a cycle")
+        lines.append("* a higher-scoring parent set of this child would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
         lines.append(
-            "margin 0.00: another parent set scores (nearly) the same; --within lists the "
-            "alternatives"
+            "margin 0.00: another candidate parent set of this child has (nearly) the same score; "
+            "--within lists the alternatives"
         )
     lines.append(proof_text(solution))
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows:,} rows show only strong dependences; an absent arc proves nothing"
+            f"{table.n_rows:,} rows can miss weak dependences: an absent arc is no evidence of "
+            "independence"
         )
     if few := few_rows(solution, work):
         lines.append(few)

@@ -486,12 +486,12 @@ def near_lines(near: NearSet) -> list[str]:
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g} %"
-        others = f"no network outside this list has more than {share} of their combined probability"
+        others = f"any other network is at most {share} as probable as all of these together"
     found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
     lines = [f"{found}; {others}"]
     if near.missing is not None:
         share = f"{1 - near.missing:.1%}"
-        lines.append(f"together they have {share} of the posterior probability of all networks")
+        lines.append(f"these networks have {share} of the posterior probability of all networks")
     return lines
 
 

@@ -2,7 +2,8 @@
 
 ``to_x`` converts a network, or parameters if the other library stores probabilities; ``from_x``
 converts back. The libraries are optional and are imported when a function is called; a missing one
-raises :class:`parentage.errors.MissingExtraError`.
+raises :class:`parentage.errors.MissingExtraError`. :func:`network_of` accepts a network of any of
+them where only its arcs are needed.
 """
 
 from __future__ import annotations
@@ -22,6 +23,37 @@ if TYPE_CHECKING:
 
 _NOT_IN_MODEL_STRING = re.compile(r"[\[\]|:\n\r\0\ud800-\udfff]")
 _FAMILY = re.compile(r"\s*\[([^\[\]|]*)(?:\|([^\[\]|]*))?\]\s*")
+
+
+def network_of(model: object, use: str) -> Network:
+    """Return the network of a solution, of parameters, or of a networkx, pgmpy or pyAgrum model.
+
+    Raises
+    ------
+    InputError
+        It is something else; the message names its ``use``.
+
+    Examples
+    --------
+    >>> network_of("clinic.bif", "the network to start from")
+    Traceback (most recent call last):
+    parentage.errors.InputError: the network to start from is a str; pass a Network, \
+which parentage.read_network(FILE) reads from a file
+    """
+    if isinstance(model, Network):
+        return model
+    inner = getattr(model, "network", None)
+    if isinstance(inner, Network):
+        return inner
+    libraries = {kind.__module__.partition(".")[0] for kind in type(model).__mro__}
+    if "networkx" in libraries:  # pgmpy's models are among them
+        return from_networkx(model)
+    if "pyagrum" in libraries and hasattr(model, "variable"):
+        return _of_pyagrum(model)
+    raise InputError(
+        f"{use} is a {type(model).__name__}; pass a Network, which parentage.read_network(FILE) "
+        "reads from a file"
+    )
 
 
 def to_networkx(network: Network) -> Any:
@@ -111,10 +143,7 @@ def to_pyagrum(model: Network | Parameters) -> Any:
 
 def from_pyagrum(model: Any) -> Parameters:
     """Make parameters from a ``pyagrum.BayesNet``."""
-    names = {node: model.variable(node).name() for node in model.nodes()}
-    network = Network.from_arcs(
-        names.values(), ((names[tail], names[head]) for tail, head in model.arcs())
-    )
+    network = _of_pyagrum(model)
     states = {
         name: [str(label) for label in model.variable(name).labels()] for name in network.names
     }
@@ -168,6 +197,13 @@ def from_model_string(text: str) -> Network:
         parents[child] = [name.strip() for name in family[2].split(":")] if family[2] else []
         at = family.end()
     return Network.from_parents(parents)
+
+
+def _of_pyagrum(model: Any) -> Network:
+    names = {node: model.variable(node).name() for node in model.nodes()}
+    return Network.from_arcs(
+        names.values(), ((names[tail], names[head]) for tail, head in model.arcs())
+    )
 
 
 def _parts(model: Network | Parameters) -> tuple[Network, Parameters | None]:

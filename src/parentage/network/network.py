@@ -310,7 +310,7 @@ class Network:
         reversible = frozenset((min(arc), max(arc)) for arc in self.arcs if arc not in compelled)
         return EquivalenceClass(frozenset(self.names), compelled, reversible)
 
-    def compare(self, reference: Network) -> Comparison:
+    def compare(self, reference: object) -> Comparison:
         """Compare with a reference over the same variables.
 
         >>> learnt = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
@@ -318,6 +318,11 @@ class Network:
         >>> print(learnt.compare(truth))
         1 added, 1 missing, 1 reversed arcs; SHD 3, between the classes 2; different classes
         """
+        if not isinstance(reference, Network):
+            raise InputError(
+                f"the reference is a {type(reference).__name__}; pass a Network "
+                "(parentage.bridges converts those of other libraries)"
+            )
         different = set(self.names) ^ set(reference.names)
         if different:
             raise InputError(
