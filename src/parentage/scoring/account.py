@@ -531,8 +531,9 @@ class Completion:
         """Say how it went, in a line per network."""
         lines = [
             f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}"
-            f"{f', {step.changed} changed since step {i - 1}' if i else ''}; observed values alone: "
-            f"log-likelihood {step.log_likelihood:.4f}, score {step.score:.4f}"
+            f"{f', {step.changed} changed since step {i - 1}' if i else ''}; "
+            f"observed values alone: log-likelihood {step.log_likelihood:.4f}, "
+            f"score {step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
         end = (
