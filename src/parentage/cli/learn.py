@@ -443,7 +443,7 @@ def as_text(solution: Solution, work: Material) -> str:
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows:,} rows can miss weak dependences: an absent arc is no evidence of "
+            f"{table.n_rows:,} rows can miss weak dependences: an absent arc does not show "
             "independence"
         )
     if few := few_rows(solution, work):
