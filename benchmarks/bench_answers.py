@@ -56,7 +56,7 @@ def main() -> None:
          f"{one['seconds']:.1f}"]
         for name, one in paths.items()
     ]  # fmt: skip
-    head = ["table", "variables", "rows", "networks", "proven", "BIC's own network", "CPU s"]
+    head = ["table", "variables", "rows", "networks", "proven", "range of BIC's network", "CPU s"]
     pairs = [[f"{effects[key]}" for key in ("pairs", "networks")] + [f"{effects['seconds']:.1f}"]]
     text = [
         "# Penalty path and effects",

@@ -261,7 +261,7 @@ def _few(runs: list[dict[str, Any]]) -> list[str]:
         f"(*together*): mean distance of {SEEDS} seeds."
     )
     kinds = list(dict.fromkeys((run["table"], run["together"], run["share"]) for run in runs))
-    head = ["way", *(f"{n}, {share:.0%}{', together' if t else ''}" for n, t, share in kinds)]
+    head = ["treatment", *(f"{n}, {share:.0%}{', together' if t else ''}" for n, t, share in kinds)]
     lines = [
         [
             f"`{way}`",
@@ -342,7 +342,7 @@ def as_markdown(jobs: list[dict[str, Any]]) -> str:
         "`python benchmarks/bench_missing.py`.",
     ]
     for rows in ROWS:
-        head = ["way", *(f"{name}, {share:.0%}" for name in TABLES for share in SHARES)]
+        head = ["treatment", *(f"{name}, {share:.0%}" for name in TABLES for share in SHARES)]
         lines = []
         for way in WAYS:
             cells = [

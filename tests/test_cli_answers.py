@@ -31,7 +31,7 @@ def test_path(clinic: str, tmp_path: Path) -> None:
     found = parentage.path(clinic)
     text = ok("path", clinic)
     assert text.splitlines()[0].split() == ["penalty", "arcs", "parameters", "BIC", "change"]
-    assert f"{len(found)} networks, all proven optimal; none is missing." in text
+    assert f"{len(found)} networks, all proven optimal; no other is optimal in this range." in text
     assert found.sentence() in text
     content = json.loads(ok("path", clinic, "--json"))
     assert content == json.loads(json.dumps(found.to_dict()))

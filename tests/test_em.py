@@ -220,7 +220,7 @@ def test_clinic_with_holes() -> None:
     solution = learn(holes, missing="em", threads=1)
     assert solution.optimal
     assert solution.network.compare(learn(whole).network).class_shd <= 2
-    assert "on the data as this network completes them" in solution.proof()
+    assert "for the data as completed with this network" in solution.proof()
     completion = solution.scope.origin.completion
     assert completion is not None
     assert Account.from_dict(solution.scope.origin.to_dict()) == solution.scope.origin  # type: ignore[union-attr]  # same

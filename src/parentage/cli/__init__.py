@@ -21,7 +21,7 @@ from parentage.cli.output import StdoutError, guard_streams, hold_decisions, say
 EPILOG = """\b
 Try:
   parentage learn survey.csv            the optimal network
-  parentage score survey.csv -o s.jkl   candidate parent sets, for any solver
+  parentage support survey.csv          how well the data support each arc
   parentage COMMAND --help              the options most people need
   parentage COMMAND --help-all          every option of a command
 """

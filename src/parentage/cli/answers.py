@@ -121,12 +121,13 @@ def path_text(found: PenaltyPath) -> str:
     digits = 2 if all(f"{one.low:.2f}" != f"{one.high:.2f}" for one in found.stretches) else 4
     for number, one in enumerate(found.stretches):
         gone, new = found.changes(number) if number else ((), ())
-        marks = [f"− {a} — {b}" for a, b in gone] + [f"+ {a} — {b}" for a, b in new]
+        marks = [f"lost: {', '.join(f'{a} — {b}' for a, b in gone)}"] * bool(gone)
+        marks += [f"new: {', '.join(f'{a} — {b}' for a, b in new)}"] * bool(new)
         if number and not marks and one.network.arcs != found.stretches[number - 1].network.arcs:
             marks = ["same links, other directions"]
         where = f"{one.low:g}" if found.grid else f"{one.low:.{digits}f} – {one.high:.{digits}f}"
         rows.append((where, f"{one.network.n_arcs}", f"{one.parameters:,}", f"{one.score:.2f}"))
-        changes.append(", ".join(marks) + ("" if one.optimal else " (not proven)"))
+        changes.append("; ".join(marks) + ("" if one.optimal else " (not proven)"))
     head = ("penalty", "arcs", "parameters", "BIC")
     if found.grid:
         head = ("sample size", "arcs", "parameters", "BDeu")
@@ -135,7 +136,11 @@ def path_text(found: PenaltyPath) -> str:
         beside(f"{line}  ", change).rstrip() for line, change in zip(lines, changes, strict=True)
     ]
     proven = "all proven optimal" if found.optimal else "not all proven"
-    exact = "on a grid: other networks may lie between" if found.grid else "none is missing"
+    exact = (
+        "on a grid: other networks may lie between"
+        if found.grid
+        else "no other is optimal in this range"
+    )
     return "\n".join(
         [*lines, "", f"{counted(len(found), 'network')}, {proven}; {exact}.", found.sentence()]
     )

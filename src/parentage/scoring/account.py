@@ -385,8 +385,10 @@ class Scope:
             bounds.append("the limits on parents allow")
         if self.constraints:
             bounds.append("the constraints allow")
-        among = f" among the networks that {' and '.join(bounds)}" if bounds else ""
-        return among + self._completed_by()
+        completed = self._completed_by()
+        if not bounds:
+            return completed
+        return f" among the networks that {' and '.join(bounds)}{',' * bool(completed)}{completed}"
 
     @property
     def settled(self) -> bool:
@@ -401,7 +403,7 @@ class Scope:
         if self.origin.completion is None:
             return ""
         if self.settled:
-            return " on the data as this network completes them (expectation maximisation)"
+            return " for the data as completed with this network (expectation maximisation)"
         return " on data completed by the previous network (expectation maximisation stopped early)"
 
     def about_directions(self) -> str:
@@ -528,9 +530,10 @@ class Completion:
     def words(self) -> str:
         """Say how it went, in a line per network."""
         lines = [
-            f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}, {step.changed} changed, "
-            f"observed values alone: log-likelihood {step.log_likelihood:.4f}, score "
-            f"{step.score:.4f}"
+            f"step {i}: {step.arcs} {'arc' if step.arcs == 1 else 'arcs'}"
+            f"{f', {step.changed} changed since step {i - 1}' if i else ''}; "
+            f"observed values alone: log-likelihood {step.log_likelihood:.4f}, "
+            f"score {step.score:.4f}"
             for i, step in enumerate(self.steps)
         ]
         end = (
