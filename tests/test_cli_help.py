@@ -59,10 +59,17 @@ def test_an_option_takes_one_line(name: str) -> None:
         and option.common
         and not option.values
         and option.name not in WITH_VALUES
+        and option.show_default is not True
     ]
     assert plain
     for line in plain:
         assert line in text
+
+
+def test_help_shows_defaults() -> None:
+    text = " ".join(ok("validate", "--help").split())
+    assert "Number of folds. [default: 10]" in text
+    assert "or learn with them (pnal, em). [default: error]" in " ".join(ok("info", "-h").split())
 
 
 @pytest.mark.parametrize("name", NAMES)

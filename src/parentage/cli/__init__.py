@@ -43,10 +43,10 @@ class LazyGroup(click.Group):
             "check": "Verify a proof that a network is optimal.",
             "path": "Optimal networks for a range of penalties.",
             "effect": "What setting one variable does to another.",
-            "validate": "How well networks predict rows left out.",
+            "validate": "How well networks predict held-out rows.",
         },
         "Use": {
-            "query": "Probabilities given evidence, what-if, explanations.",
+            "query": "Probabilities given evidence, what-if, most probable states.",
             "apply": "New rows: likelihood, prediction, imputation.",
             "sample": "Rows drawn from a network.",
         },
