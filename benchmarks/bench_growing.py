@@ -116,8 +116,7 @@ def report(known: dict[str, Any]) -> str:
         "parents and expanded for 20 nominal seconds (`--complete 2 --effort 20`), seed 0. The "
         "last two columns are of expanded lists. The 20 s of solving are by the clock, on a "
         "machine that was busy: the CPU seconds say what each run got. Made by "
-        "`benchmarks/bench_growing.py`.\n\n"
-        + measure.markdown(head, rows)
+        "`benchmarks/bench_growing.py`.\n\n" + measure.markdown(head, rows)
     )
 
 
