@@ -76,7 +76,7 @@ class Watching(DaskPool):
             sets, size = value.level.members.shape
             self.paper_bytes += copies * sets * bytes_per_set(size)
             encoded = next(other.encoded for other in shared if hasattr(other, "encoded"))
-            self.paper_tasks += -(-int(value.pairs[-1]) // value.per_task(encoded, self, math.inf))
+            self.paper_tasks += -(-value.joins // value.per_task(encoded, self, math.inf))
         else:
             self.paper_bytes += copies * size_of(value)
 

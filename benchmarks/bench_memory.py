@@ -97,7 +97,8 @@ largest = dict(bytes=0)
 run = levels.LevelSearch._do
 def counted(search, step, context):
     level, live = step.level, search.outcome.live[-1]
-    fields = dict(members=level.members, subsets=level.subsets, best=level.best, pairs=step.pairs)
+    fields = dict(members=level.members, subsets=level.subsets, best=level.best)
+    fields |= {{"pairs": step.pairs}} if hasattr(step, "pairs") else {{"joins": step._before}}
     fields |= dict(zip(("children", "tails", "live"), step.siblings, strict=True))
     fields |= {{f"column {{i}}": array for i, array in enumerate(level.columns)}}
     by_array = {{name: array.nbytes / live for name, array in fields.items()}}

@@ -64,15 +64,15 @@ def verdict(result: Reproduction) -> str:
     matched, of = sum(t.matched for t in tallies), sum(t.of for t in tallies)
     moved = sum(c.corrected for c in result.counts)
     have = len(result.tables)
-    tables = f"all {have} tables" if not result.missing else f"{have} of {len(DATASETS)} tables"
+    found = f"{have} of {len(DATASETS)} tables {'was' if have == 1 else 'were'} found."
     outcome = (
-        f"all {of} published numbers come out in the printed reading"
+        f"All {of} published numbers for what was found are reproduced in the printed reading"
         if matched == of
-        else f"{of - matched} of {of} published numbers do not come out in the printed reading"
+        else f"{of - matched} of {of} published numbers are not reproduced in the printed reading"
     )
     return (
-        f"On {tables} {outcome}. As stated, {moved} of {len(result.counts)} counts differ from "
-        "what was printed."
+        f"{found} {outcome}. In the stated reading {moved} of {len(result.counts)} counts differ "
+        "from what was printed."
     )
 
 

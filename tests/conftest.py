@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import time
@@ -20,6 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from reproduction.experiments import Reproduction
+
+# What is collected stays until the end: no need to look through it for garbage.
+gc.disable()
+
+# A shell has what it starts in the background ignore Ctrl-C, and so would the commands of tests.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Commands that tests start on a full disk would leave half a file of bytecode behind.
 os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -58,6 +66,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         left_out = [item for item in items if function_of(item.nodeid) in slow]
         items[:] = [item for item in items if function_of(item.nodeid) not in slow]
         config.hook.pytest_deselected(items=left_out)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage from here on, among what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
 
 
 def function_of(item: str) -> str:

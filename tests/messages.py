@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,16 @@ if TYPE_CHECKING:
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "parentage"
 FEWEST_WORDS = 3
 """A text with fewer words is a name, a separator or part of a format."""
+
+
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Return the tree of every module of the package by its path in it."""
+    paths = sorted(SOURCE.rglob("*.py"))
+    return {
+        path.relative_to(SOURCE).as_posix(): ast.parse(path.read_text(encoding="utf-8"))
+        for path in paths
+    }
 
 
 def sentences(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -49,11 +60,10 @@ def words(node: ast.Constant | ast.JoinedStr) -> str:
 def listed() -> str:
     """Return all sentences, under the names of their modules."""
     lines = ["# What people read"]
-    for path in sorted(SOURCE.rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for name, tree in modules().items():
         found = [f"- {line}: {text}" for line, text in sentences(tree)]
         if found:
-            lines += ["", f"## {path.relative_to(SOURCE).as_posix()}", "", *found]
+            lines += ["", f"## {name}", "", *found]
     return "\n".join(lines) + "\n"
 
 

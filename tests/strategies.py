@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 from naive import Naive
@@ -136,6 +137,15 @@ def tables_with_holes(most_variables: int = 6, most_rows: int = 60) -> st.Search
     """Hypothesis strategy: tables of every kind with cells missing in every way."""
     seeds = st.integers(0, 2**32 - 1)
     return seeds.map(lambda seed: with_holes(random_table(seed, most_variables, most_rows), seed))
+
+
+def seeds(few: int, many: int) -> list[Any]:
+    """Whole numbers below ``few`` for every run, and those from there up to ``many`` for long ones.
+
+    They are the values of a parameter of a test.
+    """
+    later = [pytest.param(seed, marks=pytest.mark.long) for seed in range(few, many)]
+    return [*range(few), *later]
 
 
 def each(name: str, count: int) -> Callable[[Callable[..., None]], Callable[..., None]]:

@@ -13,21 +13,23 @@ import pytest
 
 from parentage.data.datasets import chest_clinic
 from parentage.data.table import MISSING, Table
-from parentage.kernels.judging import DEAD
+from parentage.kernels.judging import DEAD, N_RULES
 from parentage.scoring.measures import measure as measures
 from parentage.scoring.measures.measure import (
     Measure,
     arrays_of,
+    best_of,
     level_of,
-    never,
     with_single_parents,
 )
 from parentage.scoring.measures.missing import MissingMeasure
 from parentage.scoring.measures.sums import SumMeasure
+from parentage.scoring.search import levels
 from parentage.scoring.search.levels import LevelSearch, LevelStep
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
+from parentage.work.executor import nothing
 from parentage.work.stop import Stop, StoppedError
 from strategies import BY_SUMS, make_table, random_columns
 from test_forecast import StopAfter
@@ -48,7 +50,7 @@ def plan_of(name: str, seed: int = 3) -> SearchPlan:
     return encode_plans(prepare_search(table, Scoring(score=name)))[0]
 
 
-def step_of(measure: Measure, level: Any, below: Any, check: Any = never) -> LevelStep:
+def step_of(measure: Measure, level: Any, below: Any, check: Any = nothing) -> LevelStep:
     """The step from a level; Bin of single parents, which it needs, is not looked at here."""
     alone = measure.best_alone(measure.first()[0])
     if len(alone) and level.members.shape[1] == 2:
@@ -59,18 +61,30 @@ def step_of(measure: Measure, level: Any, below: Any, check: Any = never) -> Lev
 
 def levels_of(plan: SearchPlan, deepest: int = 3) -> list[tuple[Any, Any, Any, int]]:
     """Search level by level: the measure, a level, the columns below it, and its in-degree."""
-    measure, found = plan.measure, []
-    level, below = measure.first()
+    measure, found, search = plan.measure, [], LevelSearch(plan, Context())
+    first, below = measure.first()
+    level = search.state.bins.first_level(first)
     for in_degree in range(1, deepest + 1):
         found.append((measure, level, below, in_degree))
-        levels = LevelSearch(plan, Context())
-        levels.state.begin(in_degree, {})
-        levels._do(step_of(measure, level, below), levels.context)
-        new = levels.state.new
+        search.state.begin(in_degree, {})
+        search._do(step_of(measure, level, below), search.context)
+        new = search.state.new
         if new.n_sets < 2:
             break
-        level, below = level_of(new.fields()), level.columns
+        below = level.columns
+        level = level_of(new.fields(), search.state.bins.values())
     return found
+
+
+def joins_of(step: LevelStep) -> Any:
+    """The joins before each set, and the set that is found for every number of joins."""
+    before = np.array([step.joins_before(i) for i in range(len(step.level.members) + 1)])
+    found = [step.set_after(joins) for joins in range(step.joins + 2)]
+    assert found == (np.searchsorted(before, range(step.joins + 2), side="right") - 1).tolist()
+    children, prefix = step.siblings[0], step.level.subsets[:, -1]
+    later = children[prefix + 1] - np.arange(len(prefix)) - 1
+    assert before.tolist() == [0, *np.cumsum(later).tolist()] and step.joins == before[-1]
+    return before
 
 
 def prices_by_masks(measure: SumMeasure, level: Any, below: Any) -> tuple[Any, Any]:
@@ -78,7 +92,7 @@ def prices_by_masks(measure: SumMeasure, level: Any, below: Any) -> tuple[Any, A
     price = np.full(measure.encoded.n_variables, 2**62, np.int64)
     cells = np.full(measure.encoded.n_variables, measure.n_rows, np.int64)
     for a in range(level.members.shape[1]):
-        alive = level.best[:, a] < DEAD
+        alive = best_of(level)[:, a] < DEAD
         x, pi = level.members[alive, a].astype(np.int64), level.subsets[alive, a]
         own = below[1][pi, measure.column[x]] + measure.constant[x] - below[0][pi]
         np.minimum.at(price, x, own)
@@ -87,9 +101,10 @@ def prices_by_masks(measure: SumMeasure, level: Any, below: Any) -> tuple[Any, A
 
 
 def counts_cells_by_masks(measure: SumMeasure, level: Any, size: int, by_cells: bool) -> bool:
-    alive = level.best < DEAD
+    best = best_of(level)
+    alive = best < DEAD
     top = np.full(len(measure.kind), -DEAD, np.int64)
-    np.maximum.at(top, level.members[alive], level.best[alive])
+    np.maximum.at(top, level.members[alive], best[alive])
     cells = min(measure.n_rows, max(measure.multisets.products(size)))
     fires = top - measure.slack >= -measure.plan.h - measure.log_arity * cells
     return by_cells and bool(fires.any())
@@ -101,10 +116,11 @@ def test_the_size_of_blocks_changes_nothing(name: str, monkeypatch: pytest.Monke
         found = []
         for size in (2**20, 5, 1):
             tune(monkeypatch, measures, sets_at_once=size)
+            tune(monkeypatch, levels, prefixes_at_once=size)
             step = step_of(measure, level, below)
             bounds = [measure.beyond(level, below, in_degree - more) for more in (0, 1)]
             cells = getattr(step.terms, "counts_cells", None)
-            found.append([*step.siblings, step.pairs, *bounds, np.array([cells])])
+            found.append([*step.siblings, joins_of(step), *bounds, np.array([cells])])
         for others in found[1:]:
             for one, other in zip(found[0], others, strict=True):
                 assert one.dtype == other.dtype
@@ -137,9 +153,9 @@ def test_rows_of_live_families_are_those_of_masks() -> None:
         assert isinstance(measure, MissingMeasure)
         most, slow = np.ones((2, measure.encoded.n_variables), np.int64)
         rows = np.repeat(level.columns[0][:, None], level.members.shape[1], axis=1)
-        most_of_live(level.members, level.best, rows, most)
+        most_of_live(level.members, level.bins, rows, most)
         for a in range(level.members.shape[1]):
-            alive = level.best[:, a] < DEAD
+            alive = level.bins[:, a] >= N_RULES
             np.maximum.at(slow, level.members[alive, a], level.columns[0][alive])
         assert most.tolist() == slow.tolist()
 
@@ -150,7 +166,7 @@ def test_no_level_is_copied(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     measure, level, below, in_degree = levels_of(plan_of(name))[-1]
     times = 2**17 // len(level.members)
     fields = [np.concatenate([part] * times) for part in arrays_of(level)]
-    many = level_of(fields)
+    many = level_of(fields, level.values)
     tune(monkeypatch, measures, sets_at_once=2**10)
     expected = measure.beyond(level, below, in_degree)
     if isinstance(measure, SumMeasure):
@@ -186,7 +202,7 @@ def test_cells_are_looked_for_no_longer_than_there_is_time(
     measure, level, _, in_degree = levels_of(plan_of("bdeu:1"), 2)[-1]
     assert isinstance(measure, SumMeasure)
     tune(monkeypatch, measures, sets_at_once=5)
-    dead = level._replace(best=np.full_like(level.best, DEAD))  # nothing fires
+    dead = level._replace(bins=np.zeros_like(level.bins))  # nothing fires
 
     def over() -> None:
         raise StoppedError("time")

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 QUICK = (
     "slim_alarm-5000.jkl",
-    "hailfinder_10000_BDeu",
     "alarm_10000_BIC",
     "aur_insurance_1000.jaa",
 )
@@ -199,7 +198,9 @@ def refused(lists: CandidateLists, document: dict[str, Any], edit: Any) -> bool:
     return not check(lists, sealed(other))
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize(
+    "name", [*QUICK, pytest.param("hailfinder_10000_BDeu", marks=pytest.mark.long)]
+)
 def test_instances(name: str, real: RealData) -> None:
     lists = real.instance(name)
     document = assert_certified(lists, learn_lists(lists))

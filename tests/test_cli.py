@@ -252,7 +252,7 @@ def test_what_a_level_that_was_cut_short_left_is_said() -> None:
     lists = score(chest_clinic(200), max_parents=2)
     cut = replace(lists, account=replace(lists.known(), complete_to=1, ended="time", explored=7))
     assert "complete up to 1 parent, with the 7 larger sets found so far" in cut_short_text(cut)
-    assert "7 larger sets were tried where they promised most" in cut_short_text(cut, growing=True)
+    assert "the 7 most promising larger sets were tried" in cut_short_text(cut, growing=True)
 
 
 def test_errors_have_one_style(tmp_path: Path) -> None:

@@ -319,10 +319,12 @@ def test_a_damaged_proof_is_refused_with_the_step(
     other = write(tmp_path, json.dumps(content), "other.json")
     shown = run("check", lists, other)
     assert shown.returncode == 1
-    assert shown.stdout.startswith("Refused: node 0: it stays open after its last step.")
+    assert shown.stdout.startswith(
+        "Refused: node 0: neither its steps nor a branch, split or solution closes it."
+    )
     found = json.loads(run("check", lists, other, "--json").stdout)
     assert found["verified"] is False
-    assert found["reason"] == "node 0: it stays open after its last step"
+    assert found["reason"] == "node 0: neither its steps nor a branch, split or solution closes it"
 
 
 def test_another_table_is_refused(files: tuple[str, str, str], tmp_path: Path) -> None:

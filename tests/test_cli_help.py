@@ -68,8 +68,8 @@ def test_an_option_takes_one_line(name: str) -> None:
 
 def test_help_shows_defaults() -> None:
     text = " ".join(ok("validate", "--help").split())
-    assert "Number of folds. [default: 10]" in text
-    assert "or learn with them (pnal, em). [default: error]" in " ".join(ok("info", "-h").split())
+    assert "Number of folds (default: 10)." in text
+    assert "or learn with them (pnal, em) (default: error)." in " ".join(ok("info", "-h").split())
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -130,7 +130,7 @@ def test_many_variables_are_shown_in_part(command: str, tmp_path: Path) -> None:
 def test_help_lists_what_scores_discretisation_and_outputs_there_are() -> None:
     text = " ".join(ok("learn", "--help").split())
     for part in (
-        "Score to maximise: bic, aic,", "HOW is mdl (cut points that raise BIC), median,",
+        "Score to maximise (default: bic): bic,", "HOW is mdl (cut points that raise BIC), median,",
         "a figure (.svg, .png, .pdf) or a report (.html).", '--tiers "A,B<C,D"',
     ):  # fmt: skip
         assert part in text, part

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,6 +48,7 @@ def margin(table: Table, factor: float) -> float:
     return min(abs(max(scores) - math.log(factor) - score) for score in scores)
 
 
+@cache
 def compare(seed: int, factor: float = 20.0) -> int:
     """Compare all pairs of a table; return the number of networks, 0 if none can be compared."""
     table = random_table(seed, most_variables=4, most_rows=60)

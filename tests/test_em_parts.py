@@ -27,7 +27,7 @@ from parentage.arcs.support import learn_baseline, support
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.settings import Reading
-from parentage.data.table import MISSING, Table
+from parentage.data.table import MISSING, Table, class_sizes
 from parentage.errors import (
     ConstraintError,
     InfeasibleError,
@@ -48,7 +48,7 @@ from parentage.pipeline import learn
 from parentage.report.gather import gather
 from parentage.report.page import document, page_data
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding import Labels, encode, layout_of
+from parentage.scoring.encoding import encode, labels_by, layout_of
 from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score, completed_table
 from parentage.work.context import Context
@@ -86,10 +86,9 @@ def test_weighted_counts_are_sums_over_rows(
     members = np.array(every, np.uint16).reshape(-1, size)[keep][:250]
     if not len(members):
         return
-    start = Labels.of(table).join(table, context)
     for G, those in zip(encoded.count(members), members, strict=True):
-        whole = start.join(table, [int(encoded.order[v]) for v in those])
-        assert whole.G(encoded.grid.f) == G
+        label, count = labels_by(table, [*context, *(int(encoded.order[v]) for v in those)])
+        assert encoded.grid.f[class_sizes(label, table.repeats, count)].sum() == G
 
 
 def test_packed_rows_unpack() -> None:

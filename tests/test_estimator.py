@@ -46,8 +46,8 @@ def labels() -> pd.DataFrame:
 
 
 def test_scikit_learns_own_checks() -> None:
-    """With numbers cut at medians, because the checks fit random numbers."""
-    learner = ParentageLearner(discretize="median", max_parents=2)
+    """With numbers cut at medians, because the checks fit random numbers; forests, to be quick."""
+    learner = ParentageLearner(discretize="median", max_parents=1)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         results = scikit.check_estimator(learner, on_skip=None, on_fail=None)

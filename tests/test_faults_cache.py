@@ -44,7 +44,7 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
     assert run_copy(tmp_path).stdout == "1\n"
     cache = tmp_path / "__pycache__"
     for pattern in ("*.nbc", "*.nbi"):
-        for size in (0, 10, 100):
+        for size in (0, 100):
             for file in cache.glob(pattern):
                 file.write_bytes(file.read_bytes()[:size])
             done = run_copy(tmp_path)

@@ -31,15 +31,15 @@ def scaled_lists(scale: float, seed: int, n: int = 30, sets: int = 40) -> Candid
     return CandidateLists.from_families(families)
 
 
-@pytest.mark.parametrize("seed", [2, 3])
-def test_large_scores_do_not_go_round_for_ever(seed: int) -> None:
+def test_large_scores_do_not_go_round_for_ever() -> None:
     """An absolute least gain took rounding for progress; in a process, since it did not end."""
-    program = f"""
+    program = """
         from test_faults_orders import scaled_lists
         from parentage.optimise import learn_lists
-        learn_lists(scaled_lists(1e7, {seed}, 8), engine="orders", time_limit=0.1)
-        solution = learn_lists(scaled_lists(1e7, {seed}), engine="orders", time_limit=1.0)
-        assert solution.seconds < 60, solution.seconds
+        for seed in (2, 3):
+            learn_lists(scaled_lists(1e7, seed, 8), engine="orders", time_limit=0.1)
+            solution = learn_lists(scaled_lists(1e7, seed), engine="orders", time_limit=0.5)
+            assert solution.seconds < 60, solution.seconds
     """
     subprocess.run(
         [sys.executable, "-c", textwrap.dedent(program)],
@@ -52,7 +52,7 @@ def test_large_scores_do_not_go_round_for_ever(seed: int) -> None:
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e4, 1e8, 1e12])
 def test_every_size_of_scores_finds_as_good_a_network(scale: float) -> None:
     truth = learn_lists(scaled_lists(1.0, 5, 12), engine="subsets").score
-    found = learn_lists(scaled_lists(scale, 5, 12), engine="orders", time_limit=5.0)
+    found = learn_lists(scaled_lists(scale, 5, 12), engine="orders", time_limit=0.5)
     assert found.score / scale >= truth - 1e-9 * abs(truth)
 
 

@@ -250,7 +250,7 @@ def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
     assert (record.finding.beside() or "nothing") in found.proof()
     said = verdict(found.network, table, record.finding, record.scope)
     assert "above the best tree" in said
-    assert "another one may score" not in said
+    assert "another network may score" not in said
 
 
 def test_a_gap_of_half_the_gain_says_little() -> None:

@@ -101,6 +101,16 @@ def end_of(solution: Solution) -> End:
     return End(account.digest, account, solution.network, solution.score, solution.bound)
 
 
+def unbroken(n: int = SMALL, **how: Any) -> End:
+    """Where a run ends that nothing breaks; every such run is made once."""
+    return _unbroken(n, orders.CLIMB, **how)
+
+
+@cache
+def _unbroken(n: int, _climb: int, **how: Any) -> End:
+    return end_of(grown(None, n, **how))
+
+
 def killed_at(rounds: int, folder: Path, n: int = SMALL, **how: Any) -> bool:
     """Go on, and die after so many rounds; False if it ended before."""
     left, end_round = [rounds], Anytime._end_round
@@ -129,7 +139,7 @@ def kept_in(folder: Path) -> SavedState:
 @pytest.mark.parametrize(("n", "threads"), [(SMALL, 2), (LARGE, 1)])
 def test_lists_that_grow_end_as_without_a_break(tmp_path: Path, n: int, threads: int) -> None:
     """Killed after every round in turn, each time from where it was: none is lost or changed."""
-    whole = end_of(grown(None, n))
+    whole = unbroken(n)
     rounds = 0
     while killed_at(2, tmp_path / "kept", n, threads=threads):  # the first is what it goes on from
         rounds += 1
@@ -142,7 +152,7 @@ def test_lists_that_grow_end_as_without_a_break(tmp_path: Path, n: int, threads:
 
 
 def test_one_kill_is_enough(tmp_path: Path) -> None:
-    whole = end_of(grown(None))
+    whole = unbroken()
     for rounds in (1, 6):
         folder = tmp_path / str(rounds)
         assert killed_at(rounds, folder)
@@ -202,26 +212,40 @@ ROUND = (
 """Arrays that say where the search for a network is."""
 
 
-@pytest.mark.parametrize("part", [*ROUND, "held", "counted", "cuts"])
-def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, part: str) -> None:
+BREAKS: dict[str, tuple[int, int, dict[str, Any], tuple[str, ...]]] = {
+    "orders": (3, SMALL, {}, ("orders", "random", "order", "closed", "counts", "held", "counted")),
+    "a climb pauses": (7, SMALL, {}, ("stale",)),
+    "many variables": (3, LARGE, {}, ("work",)),
+    "solving": (3, SMALL, {"engine": "auto"}, ("rise", "solving")),
+    "cuts": (3, SMALL, {"engine": "branch-and-cut", "effort": 0.6}, ("cuts",)),
+}
+"""After how many rounds a run is killed, on how many variables, how; and parts then needed."""
+
+
+def test_every_part_of_a_round_is_forgotten_once() -> None:
+    tried = [part for *_, parts in BREAKS.values() for part in parts]
+    assert sorted(tried) == sorted([*ROUND, "held", "counted", "cuts"])
+
+
+@pytest.mark.parametrize("where", BREAKS)
+def test_whatever_is_forgotten_would_change_the_end(tmp_path: Path, where: str) -> None:
     """The comparison notices if any part of what is kept were not: so all of it is needed."""
-    folder, n = tmp_path / "kept", LARGE if part == "work" else SMALL
-    engine = {"rise": "auto", "solving": "auto", "cuts": "branch-and-cut"}.get(part, "orders")
-    how: dict[str, Any] = {"engine": engine, "effort": 0.6 if part == "cuts" else EFFORT[n]}
-    rounds = 7 if part == "stale" else 3  # a climb pauses; near sets are closed
+    rounds, n, how, parts = BREAKS[where]
+    folder = tmp_path / "kept"
     assert killed_at(rounds, folder, n, **how)
-    copy = shutil.copytree(folder, tmp_path / "copy")
+    copies = [shutil.copytree(folder, tmp_path / part) for part in parts]
     grown(folder, n, **how)
     read = checkpoint.read_sealed
+    for part, copy in zip(parts, copies, strict=True):
 
-    def forgetting(path: Path) -> SavedState | None:
-        found = read(path)
-        return found if found is None or path.name != GROWTH else forgotten(found, part, n)
+        def forgetting(path: Path, part: str = part) -> SavedState | None:
+            found = read(path)
+            return found if found is None or path.name != GROWTH else forgotten(found, part, n)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkpoint, "read_sealed", forgetting)
-        grown(copy, n, **how)
-    assert state_of(copy) != state_of(folder)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(checkpoint, "read_sealed", forgetting)
+            grown(copy, n, **how)
+        assert state_of(copy) != state_of(folder), part
 
 
 @pytest.mark.parametrize("engine", ["auto", "branch-and-cut"])
@@ -229,7 +253,7 @@ def test_lists_that_are_expanded_and_solved_in_turn_end_as_without_a_break(
     tmp_path: Path, engine: str
 ) -> None:
     """Cuts and prices are saved: the lists are solved again from the same state."""
-    whole = end_of(grown(None, engine=engine, effort=0.6))
+    whole = unbroken(engine=engine, effort=0.6)
     rounds = 0
     while killed_at(2, tmp_path / "kept", engine=engine, effort=0.6):
         rounds += 1
@@ -289,7 +313,7 @@ def dying(calls: int, folder: Path, n: int) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
-    random, whole, folder = np.random.default_rng(1), end_of(grown(None)), tmp_path / "kept"
+    random, whole, folder = np.random.default_rng(1), unbroken(), tmp_path / "kept"
     for calls in random.integers(10, 40, 5).tolist():
         assert died(partial(dying, calls, folder, SMALL))
     assert end_of(grown(folder)) == whole
@@ -302,7 +326,7 @@ def test_a_process_that_is_killed_goes_on(tmp_path: Path) -> None:
 def test_a_process_that_is_killed_twenty_times_goes_on(tmp_path: Path, n: int, seed: int) -> None:
     """At random moments; now and then from the beginning."""
     random, deaths, went_on = np.random.default_rng(seed), 0, 0
-    whole, folder = end_of(grown(None, n)), tmp_path / "kept"
+    whole, folder = unbroken(n), tmp_path / "kept"
     began = time.monotonic()
     grown(None, n)
     took = time.monotonic() - began
@@ -319,7 +343,7 @@ def test_a_process_that_is_killed_twenty_times_goes_on(tmp_path: Path, n: int, s
 def test_more_effort_goes_on_as_if_it_had_been_given_at_once(tmp_path: Path) -> None:
     """However an effort ends, within a round or after one, what is kept does not depend on it."""
     n = LARGE
-    whole = end_of(grown(None, n))
+    whole = unbroken(n)
     efforts = np.linspace(0.1, 0.9, 5) * EFFORT[n]
     explored = [
         grown(tmp_path / "kept", n, effort=float(effort)).scope.explored for effort in efforts
@@ -332,7 +356,7 @@ def test_more_effort_goes_on_as_if_it_had_been_given_at_once(tmp_path: Path) -> 
 @pytest.mark.parametrize("sweep", [2, 9, 30])
 def test_a_run_that_was_stopped_goes_on(tmp_path: Path, sweep: int) -> None:
     """Ctrl-C, SIGTERM and a time limit end a round in the middle; it is done again."""
-    whole, folder, stop, calls = end_of(grown(None)), tmp_path / "kept", Stop(), 0
+    whole, folder, stop, calls = unbroken(), tmp_path / "kept", Stop(), 0
     hold = Sweeps.hold
 
     def cancelling(sweeps: Sweeps, *given: Any) -> None:
@@ -358,7 +382,7 @@ def test_a_stop_at_any_pause_changes_no_end(
 ) -> None:
     """While it climbs, settles or is in the middle of a round: nothing of that is kept."""
     monkeypatch.setattr(orders, "CLIMB", 5_000)
-    whole = end_of(grown(None, LARGE))
+    whole = unbroken(LARGE)
     asked, is_over = count(1), Stop.is_over
 
     def asking(stop: Stop) -> bool:
@@ -518,7 +542,7 @@ def test_damage_is_noticed(tmp_path: Path) -> None:
 def test_a_full_disk_is_told_and_gone_on_from(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole, writes = end_of(grown(None)), 0
+    whole, writes = unbroken(), 0
     write = checkpoint.write_synced
 
     def full(path: Path, *content: bytes | memoryview) -> None:

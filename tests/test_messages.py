@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "parentage"
 DOCS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 COMMAND_LINE = re.compile(
     r"(?<!var\()--[a-z][a-z-]*(?![\w:-])|(?<!\S)-[ko]\b|`parentage |in Python:"
@@ -50,11 +49,6 @@ STIFF = re.compile(
 
 
 # --- texts -------------------------------------------------------------------------------------
-
-
-def modules() -> Iterator[tuple[str, ast.Module]]:
-    for path in sorted(SOURCE.rglob("*.py")):
-        yield path.relative_to(SOURCE).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def literals(node: ast.AST) -> Iterator[tuple[int, str]]:
@@ -78,7 +72,7 @@ def texts(tree: ast.Module) -> Iterator[tuple[int, str]]:
 def test_only_the_command_line_speaks_of_its_options() -> None:
     found = [
         f"{name}:{line}: {text}"
-        for name, tree in modules()
+        for name, tree in messages.modules().items()
         if not name.startswith("cli/") and name != "errors.py"
         for line, text in literals(tree)
         if COMMAND_LINE.search(text)
@@ -100,7 +94,7 @@ def test_the_search_for_options_sees_them() -> None:
 def test_english_is_plain() -> None:
     found = [
         f"{name}:{line}: {text}"
-        for name, tree in modules()
+        for name, tree in messages.modules().items()
         for line, text in texts(tree)
         if STIFF.search(text)
     ]
@@ -448,7 +442,7 @@ def test_warnings_point_to_the_line_that_called(tmp_path: Path) -> None:
 def test_every_warning_is_issued_by_the_one_function_that_finds_the_line() -> None:
     own = [
         name
-        for name, tree in modules()
+        for name, tree in messages.modules().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.Attribute) and node.attr in ("warn", "warn_explicit")
     ]

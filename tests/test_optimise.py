@@ -167,7 +167,7 @@ def assert_proven(real: RealData, name: str, optimum: float) -> None:
 @pytest.mark.parametrize("name", ["slim_child-5000.jkl", "alarm1000_BIC"])
 def test_order_search_alone_finds_the_optimum(real: RealData, name: str) -> None:
     lists = real.instance(name)
-    solution = learn_lists(lists, engine="orders", time_limit=2.0, seed=1)
+    solution = learn_lists(lists, engine="orders", time_limit=1.0, seed=1)
     check(solution, lists)
     assert solution.score == pytest.approx(OPTIMA[name], abs=1e-4)
     assert solution.engine == "orders"

@@ -48,7 +48,7 @@ def test_no_acyclic_choice_names_the_smallest_group() -> None:
         d=[(-1.0, [])],
         e=[(-1.0, ["a"])],
     )
-    with pytest.raises(ListsError, match="every set of b, c holds another of them"):
+    with pytest.raises(ListsError, match="every set of b, c contains another of them"):
         learn_lists(lists)
 
 
@@ -122,7 +122,7 @@ def test_constraints_that_leave_no_acyclic_choice() -> None:
     with pytest.raises(ConstraintError, match=r"every allowed set of a, b .*required"):
         learn_lists(lists, constraints=Constraints(required=frozenset({("b", "a")})))
     lists = lists_of(a=[(-1.0, ["c"]), (-2.0, ["b"])], b=[(-1.0, ["a"])], c=[(-1.0, [])])
-    with pytest.raises(ConstraintError, match=r"set of a, b holds another of them; relax"):
+    with pytest.raises(ConstraintError, match=r"set of a, b contains another of them; relax"):
         learn_lists(lists, constraints=Constraints(forbidden=frozenset({("c", "a")})))
 
 

@@ -178,8 +178,8 @@ def test_parameters_and_networks_of_a_packed_table(
     assert learn(packed, threads=1, **how).network == learn(table, threads=1, **how).network
 
 
-@pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("worth", [-1.0, 1.0])
+@each("seed", 8)
 def test_bits_count_as_codes_do(seed: int, worth: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sets of every size, columns of more states than a word has bits, in and without a context."""
     monkeypatch.setattr(merging, "_merged", type(merging._merged)())

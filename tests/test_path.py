@@ -101,7 +101,9 @@ def test_the_network_of_bic_is_that_of_learn() -> None:
     solution = parentage.learn(table)
     assert found.at(1.0).network.compare(solution.network).class_shd == 0
     assert found.at(1.0).score == pytest.approx(solution.score, abs=1e-9)
-    assert found.sentence().startswith("The network stays the same from 0.73 to 4.00 times BIC's")
+    assert found.sentence().startswith(
+        "The network is the same for all penalties from 0.73 to 4.00 times BIC's"
+    )
 
 
 def test_pairs_and_changes_follow_the_networks() -> None:

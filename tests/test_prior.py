@@ -25,7 +25,7 @@ from parentage.scoring.explanation import explain
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
-from strategies import BY_SUMS, PENALISED, naive_of, random_table, with_holes
+from strategies import BY_SUMS, PENALISED, each, naive_of, random_table, with_holes
 from test_candidates import assert_same, families
 from test_pnal import is_acyclic
 from test_scope import assert_honest
@@ -144,7 +144,7 @@ def best_of_all(soft: Soft, k: int | None = None) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", range(2 * len(SCORES)))
+@each("seed", 2 * len(SCORES))
 def test_the_optimum_is_that_of_all_networks(seed: int) -> None:
     table, name, prior = drawn(seed, 4)
     soft = Soft(table, name, prior)

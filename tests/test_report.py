@@ -239,7 +239,10 @@ def test_the_methods_paragraph_is_filled_from_the_run() -> None:
     assert "analysed" in bare and "optimal" not in bare and "bootstrap" not in bare
     with pytest.warns(parentage.errors.UnprovenWarning):
         hasty = parentage.learn(table, time_limit=0)
-    assert "not proven optimal" in gather(hasty, table=table).methods
+    unproven = gather(hasty, table=table).methods
+    assert "The structure with the highest BIC was learned" in told
+    assert "the best one found is not proven optimal among all networks" in unproven
+    assert "structure with the highest" not in unproven  # which it need not be
 
 
 def test_the_table_of_arcs_is_taken_along() -> None:
@@ -281,11 +284,11 @@ def test_unproven_says_so() -> None:
     with pytest.warns(parentage.errors.UnprovenWarning):
         hasty = parentage.learn(table, time_limit=0)
     report = gather(hasty, table=table)
-    assert "Not proven to be the best among all networks" in report.verdict
+    assert "Not proven optimal among all networks" in report.verdict
     assert "above the network without arcs, " in report.verdict
     assert "the best tree" in report.verdict
     near = replace(hasty, compared=None)
-    assert "another one may score up to" in gather(near, table=table).verdict
+    assert "another network may score up to" in gather(near, table=table).verdict
 
 
 def test_other_scores_show_their_own_gains_and_heads() -> None:
@@ -663,7 +666,9 @@ def test_a_file_without_a_bound_is_shown_without_one(tmp_path: Path) -> None:
     record = NetworkRecord(solution.network, None, found)
     read = parse_network_json(network_json_text(record), "net.json")
     save(read, tmp_path / "net.html")
-    assert "another one may score more under BIC" in (tmp_path / "net.html").read_text("utf-8")
+    assert "another network may score higher under BIC" in (tmp_path / "net.html").read_text(
+        "utf-8"
+    )
 
 
 def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:

@@ -192,7 +192,10 @@ def test_a_variable_is_told_of(window: Any, clinic: Path) -> None:
     assert "524" in table  # rows behind the first line
     cell = window.find_element("css selector", "#panel td.number")
     assert cell.get_attribute("title") == "470 of 524 rows"
-    assert re.search(r"smoke: On its own it would gain \d+\.\d\. Beside bronc and either", panel)
+    told = (
+        r"smoke: As the only parent it would raise the score by \d+\.\d\. Beside bronc and either"
+    )
+    assert re.search(told, panel)
     assert "Other parent sets" in panel
     inside = '#panel .state[data-k="1"]'
     window.find_element("css selector", inside).click()

@@ -293,7 +293,7 @@ def naive_gains(solution: Solution, lists: CandidateLists) -> dict[tuple[str, st
 def test_gains_without_the_table_are_those_of_the_lists(name: str, looks: int | None) -> None:
     """Under every score and base, of whole lists and of cut ones."""
     arcs = 0
-    for seed in range(12):
+    for seed in range(6):
         table = random_table(seed, 6, 60)
         base = (None, 2, 10)[seed % 3]
         settings = Scoring(score=name, log_base=base, rules="none" if looks else None)
@@ -305,7 +305,7 @@ def test_gains_without_the_table_are_those_of_the_lists(name: str, looks: int | 
         assert set(solution.gains) == set(solution.network.arcs)  # the empty set is listed
         assert all(gain > 0 for gain in solution.gains.values())
         arcs += len(solution.gains)
-    assert arcs > 10
+    assert arcs > 5
 
 
 @pytest.mark.parametrize("name", [*PENALISED, *BY_SUMS, "pnal"])

@@ -15,10 +15,10 @@ from parentage.cli import cli
 from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError, ResourceError
 from parentage.scoring.candidates import score
-from parentage.scoring.catalogue import KINDS, by_name
+from parentage.scoring.catalogue import KINDS, Kind, by_name
 from parentage.scoring.explanation import explain
 from parentage.scoring.scores import Penalised, local_score, parse_score
-from strategies import PENALISED, naive_of, random_table, tables
+from strategies import BY_SUMS, PENALISED, naive_of, random_table, tables
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -104,3 +104,18 @@ def test_help_and_page_name_every_score() -> None:
         assert f"| `{kind.typed}` |" in page, kind.name
         assert kind not in typed or f"`{kind.typed}`" in cli_page, kind.name
     assert by_name("bic").equivalent
+
+
+def test_every_score_of_the_catalogue_is_defined_and_drawn() -> None:
+    table = chest_clinic(50)
+    by_family = {"penalised": PENALISED, "sums": BY_SUMS, "missing": ["pnal:0.1"]}
+    for kind in KINDS:
+        drawn = [name for name in by_family[kind.family] if name.partition(":")[0] == kind.name]
+        assert drawn, kind.name
+        for name in drawn:
+            assert parse_score(name).local(table, 0, [1]) < 0, name
+
+
+def test_no_score_is_bic_for_want_of_a_definition() -> None:
+    with pytest.raises(AssertionError, match="new is in the catalogue"):
+        Penalised(Kind("new", "New", "")).weight(chest_clinic(50))

@@ -544,7 +544,7 @@ def test_a_time_limit_is_kept_and_told() -> None:
     support(table, bootstrap=1)  # compiled
     began = time.monotonic()
     with pytest.warns(UnprovenWarning) as told:
-        found = support(table, bootstrap=100_000, time_limit=1.5, threads=2)
+        found = support(table, bootstrap=100_000, time_limit=0.7, threads=2)
     assert any("the time limit stopped the bootstrap after" in str(w.message) for w in told)
     assert time.monotonic() - began < 6
     assert found.bootstrap is not None and 0 < found.bootstrap.done < 100_000

@@ -165,7 +165,7 @@ def assert_document(solution: Solution, lists: CandidateLists) -> dict[str, Any]
     return document
 
 
-@pytest.mark.parametrize("seed", range(8))
+@each("seed", 8)
 def test_certificates_are_complete_and_pass_the_check(seed: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(seed)
     lists = random_lists(rng, 8) if seed % 2 else hard_lists(12, 10, seed)

@@ -526,7 +526,7 @@ def counted(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-def listed(words: Sequence[str], most: int, separator: str = ", ") -> str:
+def listed(words: Sequence[str], most: int = 10, separator: str = ", ") -> str:
     """Return the first of many words, and how many more there are.
 
     >>> listed(["age", "sex", "bmi"], 2), listed(["age", "sex"], 2)

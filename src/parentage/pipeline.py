@@ -380,7 +380,8 @@ def optimise(
             return completed.solution
         start = replace(start, network=completed.solution.network)
     if expanded is not None:
-        start = replace(start, network=expanded.network, cuts=expanded.cuts or None)
+        cuts, steps = expanded.cuts or None, expanded.steps
+        start = replace(start, network=expanded.network, cuts=cuts, steps=steps)
     elif found.first is not None:
         start = replace(start, network=found.first)
     if context.checkpoint is not None:

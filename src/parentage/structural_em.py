@@ -89,8 +89,8 @@ class Iterate:
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, but for what was found; :meth:`from_dict` is the way back."""
         return {
-            "network": _to_dict(self.network),
-            "tried": [_to_dict(network) for network in self.tried],
+            "network": self.network.to_dict(),
+            "tried": [network.to_dict() for network in self.tried],
             "completion": None if self.completion is None else self.completion.to_dict(),
         }
 
@@ -99,18 +99,10 @@ class Iterate:
         """Read what :meth:`to_dict` returned."""
         completion = content["completion"]
         return cls(
-            _network(content["network"]),
-            tuple(map(_network, content["tried"])),
+            Network.from_parents(content["network"]),
+            tuple(map(Network.from_parents, content["tried"])),
             None if completion is None else decoded(Completion, completion),
         )
-
-
-def _to_dict(network: Network) -> dict[str, Any]:
-    return {"names": list(network.names), "parents": [list(above) for above in network.parents]}
-
-
-def _network(content: Mapping[str, Any]) -> Network:
-    return Network(tuple(content["names"]), tuple(tuple(above) for above in content["parents"]))
 
 
 def complete_and_score(
@@ -192,7 +184,7 @@ class StructuralEM:
         self._saved = False  # an empty state is saved as well
         self._slot: Slot | None = None
         if context.checkpoint is not None:
-            began = None if start is None else _to_dict(start)
+            began = None if start is None else start.to_dict()
             job = job_of(COMPLETION, table, settings)
             context.checkpoint.claim({**job, **asdict(optimising), "start": began})
             self._slot = context.checkpoint.slot("em")

@@ -51,8 +51,8 @@ FACTOR = 20.0
 ASSUMPTIONS = (
     "no hidden variable influences two of these variables",
     "one of these networks, with all its arcs read as causes, describes the data",
-    "all networks have the same prior probability, and {score} measures how probable the data "
-    "make them",
+    "all networks are equally probable a priori, and {score} is their log posterior probability, "
+    "exactly or approximately",
     "probabilities are estimated from the rows, with {smoothing:g} added to every count",
 )
 
@@ -192,7 +192,7 @@ class Effect:
             return f"{moved} changes {what} by {self.mean:+z.3f} in all {number}."
         told = (
             f"{moved} changes {what} by {self.low:+z.3f} to {self.high:+z.3f} in {number}; "
-            f"weighted mean {self.mean:+z.3f}."
+            f"mean, weighted by posterior probability: {self.mean:+z.3f}."
         )
         by = self.deciding
         if by is None or abs(by.present - by.absent) < THOUSANDTH:
@@ -205,10 +205,11 @@ class Effect:
         present = self.networks - by.networks
         if by.absent == 0 and by.networks == self.without:
             return (
-                f"It is 0 in the {by.networks:,} networks (of {self.networks:,}) without {a} → {b}."
+                f"The effect is 0 in the {by.networks:,} networks (of {self.networks:,}) without "
+                f"{a} → {b}."
             )
         return (
-            f"On average it is {by.present:+z.3f} in the {present:,} "
+            f"The mean effect is {by.present:+z.3f} in the {present:,} "
             f"network{'' if present == 1 else 's'} with {a} → {b} and {by.absent:+z.3f} in the "
             f"{by.networks:,} without it."
         )

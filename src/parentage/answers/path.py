@@ -168,13 +168,13 @@ class PenaltyPath:
             runs = ([one.low for one in members] for _, members in alike)
             sizes = next(run for run in runs if 1.0 in run)
             return (
-                "The network stays the same at equivalent sample sizes "
+                "The network is the same at all equivalent sample sizes tried from "
                 f"{sizes[0]:g} to {sizes[-1]:g}."
             )
         own = self.at(1.0)
         return (
-            f"The network stays the same from {own.low:.2f} to {own.high:.2f} times "
-            f"{self.score.upper()}'s penalty."
+            f"The network is the same for all penalties from {own.low:.2f} to {own.high:.2f} times "
+            f"{self.score.upper()}'s."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -264,7 +264,7 @@ def path(
     >>> len(found), found.optimal
     (2, True)
     >>> found.sentence()
-    "The network stays the same from 0.73 to 4.00 times BIC's penalty."
+    "The network is the same for all penalties from 0.73 to 4.00 times BIC's."
     """
     scoring = Scoring(score=score, max_parents=max_parents, constraints=constraints)
     with working(Running(threads, time_limit), progress) as context:

@@ -19,15 +19,14 @@ class Supporting(Settings):
     )
     bootstrap: int = setting(
         0,
-        "Number of bootstrap replicates; 0 for none, 200 is usual.",
+        "Number of bootstrap replicates (default: 0); at least 100 for a paper.",
         Option("N", int, least=0, common=True),
     )
     within: float | None = setting(
         None,
         """
-        Print shares of all networks at least 1/FACTOR as probable as the best. For each arc:
-        the share of these networks in which its two variables are adjacent, weighted by posterior
-        probability.
+        Also find all networks that are at least 1/FACTOR as probable as the best. For each arc: the
+        share of these networks that contain the link, weighted by posterior probability.
         """,
         Option("FACTOR", float, least=1, common=True),
     )

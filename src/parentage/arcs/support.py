@@ -24,6 +24,7 @@ from parentage.data.settings import (
     Reading,
     names_of,
     texts_of,
+    ways_for_missing,
 )
 from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
 from parentage.network.bridges import network_of
@@ -254,12 +255,8 @@ def _refuse_completed(asked: Supporting) -> None:
     if asked.need or asked.bootstrap:
         raise InputError(
             "completes missing values under one network, but each replicate has its own network",
-            Way(
-                "missing",
-                "pnal",
-                "to score each variable on the rows where it and its parents are known",
-            ),
-            Way("need", False, "and no bootstrap"),
+            *ways_for_missing(WITHOUT_COMPLETION),
+            Way("need", False, "without a bootstrap"),
             about=Way("missing", "em"),
         )
 

@@ -104,7 +104,7 @@ def _local_row(families: Families, cut: StatedCut) -> CheckedCut:
         most = best_order(plain)
         if most > cut.right + cut.weight:
             raise ProofError(
-                f"without the sets it passes through, a network reaches {most}, more than "
+                f"without its through variables a network reaches {most}, more than the right side "
                 f"{cut.right} + M = {cut.right + cut.weight}"
             )
         for u, parents in cut.through:
@@ -487,7 +487,9 @@ class Proof:
         if node.parts is not None:
             return self._split(state, node.parts)
         if node.solved_by is None:
-            raise ProofError(f"{where}: it stays open after its last step")
+            raise ProofError(
+                f"{where}: neither its steps nor a branch, split or solution closes it"
+            )
         if node.solved_by == "subsets":
             found = self._least_by_subsets(state, where)
         else:

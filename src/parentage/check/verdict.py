@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,7 +37,7 @@ from parentage.check.families import (
 )
 from parentage.check.nodes import Proof
 from parentage.check.table import Recounter
-from parentage.errors import InputError
+from parentage.errors import InputError, listed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -157,7 +158,7 @@ def check(
     >>> check(lists, proof).claim
     'the network scores -7 and no network of these lists scores higher'
     >>> check(lists, {**proof, "nodes": [{"steps": [["round", [0], [1]]]}]})
-    Verdict: refused: node 0: it stays open after its last step
+    Verdict: refused: node 0: neither its steps nor a branch, split or solution closes it
     """
     document = read_document(certificate)
     check_lists(lists)
@@ -240,14 +241,16 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
     """Refuse arcs that were required after scoring: the lists need not have the best such sets."""
     later = constraints.get("required", ()) if isinstance(constraints, Mapping) else ()
     before = [list(arc) for arc in settings["constraints"].get("required", ())]
-    if not all(list(arc) in before for arc in later):
+    added = [" → ".join(arc) for arc in later if list(arc) not in before]
+    if added:
         raise InputError(
-            "scoring ran without these required arcs, so the lists may lack the best sets with "
-            "them; give the candidate lists instead of the table, or require "
-            "these arcs when scoring"
+            f"these arcs were required after scoring: {listed(added)}; the lists may lack the best "
+            "sets with them; give the candidate lists instead of the table, or require these arcs "
+            "when scoring"
         )
 
 
+@cache
 def trusted_lines() -> int:
     """Count the lines of code that a verdict about a table rests on: this room, and the codes.
 
@@ -339,12 +342,8 @@ def _check_network(
         TopologicalSorter(dict(enumerate(parents))).prepare()
     except CycleError as error:
         names = [lists.names[v] for v in sorted(set(error.args[1]))]
-        raise ProofError(f"claim.sets: the network has a cycle among {_some(names)}") from None
+        raise ProofError(f"claim.sets: the network has a cycle among {listed(names)}") from None
     return parents
-
-
-MOST = 10
-"""Names and arcs that are listed; a text states the number of the others, JSON has them all."""
 
 
 def terms_text(
@@ -412,7 +411,7 @@ def _limits_text(names: Sequence[str], limits: Mapping[str, int]) -> str:
         return "no limit on parents"
     if len(limits) == len(names) and len(set(limits.values())) == 1:
         return f"{_parents(limits[names[0]])} per variable"
-    return _some([f"{_parents(limit)} of {name}" for name, limit in limits.items()])
+    return listed([f"{_parents(limit)} of {name}" for name, limit in limits.items()])
 
 
 def _parents(limit: int) -> str:
@@ -425,19 +424,13 @@ def _constraints_text(*given: Mapping[str, Any]) -> str:
     for kind in ("required", "forbidden"):
         arcs = {(parent, child) for part in given for parent, child in part.get(kind, ())}
         if arcs:
-            parts.append(f"{kind} arcs: {_some([' → '.join(arc) for arc in sorted(arcs)])}")
+            parts.append(f"{kind} arcs: {listed([' → '.join(arc) for arc in sorted(arcs)])}")
     tiers = dict.fromkeys(tuple(map(tuple, part.get("tiers", ()))) for part in given)
-    parts += [f"tiers: {' < '.join(map(_some, groups))}" for groups in tiers if groups]
+    parts += [f"tiers: {' < '.join(map(listed, groups))}" for groups in tiers if groups]
     return "; ".join(parts) or "no constraints on arcs"
 
 
 def _prior_text(prior: Mapping[str, Any]) -> str:
     parts = [] if prior["default"] == 0.5 else [f"{prior['default']:g} for every arc"]
     parts += [f"{p:g} for {parent} → {child}" for parent, child, p in prior["arcs"]]
-    return f"prior: {_some(parts)}" if parts else "no prior"
-
-
-def _some(items: Sequence[str]) -> str:
-    """The first items, and how many there are besides."""
-    more = len(items) - MOST
-    return ", ".join(items[:MOST]) + (f" and {more:,} more" if more > 0 else "")
+    return f"prior: {listed(parts)}" if parts else "no prior"

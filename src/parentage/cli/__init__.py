@@ -32,27 +32,25 @@ class LazyGroup(click.Group):
 
     parts: ClassVar[dict[str, dict[str, str]]] = {
         "Learn": {
-            "info": "Variables, states, entropy; forecast of time, memory.",
-            "learn": "The network with the highest score, and the proof.",
-            "report": "Report in one file: figure, what if, arcs, proof.",
+            "info": "Describe the table; estimate time and memory of learning.",
+            "learn": "Find the network with the highest score, and the proof.",
+            "report": "Write one HTML file: figure, probabilities, arcs, proof.",
         },
         "Trust": {
-            "support": (
-                "Support of each arc: score lost without it, bootstrap, near-optimal networks."
-            ),
+            "support": "Measure how well the data support each arc.",
             "check": "Verify a proof that a network is optimal.",
-            "path": "Optimal networks for a range of penalties.",
-            "effect": "What setting one variable does to another.",
-            "validate": "How well networks predict held-out rows.",
+            "path": "Find the optimal network for every penalty of a range.",
+            "effect": "Compute how setting a variable changes another one.",
+            "validate": "Measure how well networks predict new rows (cross-validation).",
         },
         "Use": {
-            "query": "Probabilities given evidence, what-if, most probable states.",
-            "apply": "New rows: likelihood, prediction, imputation.",
-            "sample": "Rows drawn from a network.",
+            "query": "Compute probabilities given evidence.",
+            "apply": "Predict, impute and rate new rows with a network.",
+            "sample": "Draw random rows from a network.",
         },
         "Research": {
-            "score": "Candidate parent sets of every variable.",
-            "explain": "Why a parent set is a candidate, or is not.",
+            "score": "List the candidate parent sets of every variable.",
+            "explain": "Say why a parent set is a candidate, or is not.",
         },
     }
     """The commands by what they are for; each is in the module of its name."""
@@ -109,7 +107,10 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="parentage")
 def cli() -> None:
-    """Find the provably best Bayesian network for a table of categorical data."""
+    """Find the Bayesian network with the highest score for a table, and prove it if possible.
+
+    Numbers have to be discretised: type --auto, or see `parentage learn --help`.
+    """
 
 
 def main(args: list[str] | None = None) -> None:

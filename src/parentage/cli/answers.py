@@ -300,7 +300,7 @@ def validation_text(found: Validation) -> str:
     notes = [f"Note: {text}." for text in found.notes]
     about = [
         f"{found.rows:,} rows, {found.folds} folds; log-likelihood per row, ± standard error.",
-        "behind: how much worse than the first line; negative: better.",
+        "behind: log-likelihood of the first line minus that of this line; negative: better.",
         "empty: no arcs; tree: at most one parent for each variable.",
     ]
     return "\n".join([*lines, "", *about, *notes])

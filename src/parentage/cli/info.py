@@ -127,17 +127,15 @@ def _no_end_text(score: str) -> str:
     return (
         f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
         "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
-        "the search ends before the number of parents that has more than 33 million sets. The "
+        "the search ends at the first number of parents with more than 33 million sets. The "
         "output states up to how many parents the lists are complete."
     )
 
 
 def _completed_text() -> str:
     return (
-        "With --missing em this forecast is for the first network, which is found with PNAL (each "
-        "family is scored on the rows where it is complete). learn then completes the table with "
-        "the network and learns again, until the network no longer changes; each step takes about "
-        "as long. A time limit ends learning after a whole step."
+        "This forecast is for one step of --missing em. learn repeats the step until the network "
+        "no longer changes; a time limit ends it after the current step."
     )
 
 
@@ -145,10 +143,10 @@ def _forecast_text(forecast: Forecast) -> str:
     sets = number(forecast.sets)
     took = "less than 0.1 s" if forecast.seconds < 0.1 else duration(forecast.seconds)
     how = {
-        "searched": f"Scoring tabulates the rows for {sets} sets of variables",
-        "counted": f"Scoring tabulates the rows for {sets} sets of variables",
-        "extrapolated": f"Scoring tabulates the rows for very roughly {sets} sets of variables",
-        "at most": f"Scoring tabulates the rows for at most {sets} sets of variables",
+        "searched": f"Scoring cross-tabulates {sets} sets of variables",
+        "counted": f"Scoring cross-tabulates {sets} sets of variables",
+        "extrapolated": f"Scoring cross-tabulates very roughly {sets} sets of variables",
+        "at most": f"Scoring cross-tabulates at most {sets} sets of variables",
     }[forecast.basis]
     about = "" if took == "ages" or took.startswith("less") else "about "
     memory = "less than 1 MB" if forecast.memory < 10**6 else gigabytes(forecast.memory)
@@ -177,8 +175,8 @@ def _up_to_text(found: Overview) -> list[str]:
     if found.complete_to is None:
         first = "finds a network first, then lists" if found.network_first else "lists"
         lines.append(
-            f"learn {first} everything and proves the best network while time and memory last; "
-            "Ctrl-C returns the best one so far."
+            f"learn {first} all candidate sets and proves the optimum if time and memory suffice; "
+            "Ctrl-C returns the best network so far."
         )
         if found.forecast.seconds <= SHORT:
             return lines
@@ -189,7 +187,7 @@ def _up_to_text(found: Overview) -> list[str]:
         )
     then = "then larger sets where they improve the best network"
     if found.not_grown is not None:
-        then = f"then larger sets in turn while there is time ({found.not_grown})"
+        then = f"then by number of parents while there is time ({found.not_grown})"
     lines.append(
         f"With --time-limit 60 it lists everything up to about {counted(soon, 'parent')}, {then}. "
         "The result then has a bound, not a proof."

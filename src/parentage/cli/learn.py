@@ -87,7 +87,7 @@ class Goal(Settings):
     )
     within: float | None = setting(
         None,
-        "List all networks at least 1/FACTOR as probable as the best.",
+        "Print all networks that are at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     )
     data: str | None = setting(
@@ -169,7 +169,7 @@ def learn(
     model: TypedModel,
     as_json: bool,
 ) -> None:
-    """Find the network with the highest score, and prove that it is the highest.
+    """Find the network with the highest score, and prove that no network scores higher.
 
     DATA is a table, which is scored first; LISTS is a file of candidate lists. Ctrl-C returns the
     best network found so far.
@@ -433,17 +433,18 @@ def as_text(solution: Solution, work: Material) -> str:
     lines = [variables_text(head, shown, "--json, or -o FILE"), ""]
     rows = rows[: shown_of(len(rows))]
     if any(row[3].endswith("*") for row in rows):
-        lines.append("* this child has a better parent set, but it would close a cycle")
+        lines.append("* a higher-scoring parent set of this child would close a cycle")
     if any(row[3].startswith("0.00") for row in rows):
         lines.append(
-            "margin 0.00: another parent set scores (nearly) the same; --within lists the "
-            "alternatives"
+            "margin 0.00: another candidate parent set of this child has (nearly) the same score; "
+            "--within lists the alternatives"
         )
     lines.append(proof_text(solution))
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
         lines.append(
-            f"{table.n_rows:,} rows show only strong dependences; an absent arc proves nothing"
+            f"{table.n_rows:,} rows can miss weak dependences: an absent arc is no evidence of "
+            "independence"
         )
     if few := few_rows(solution, work):
         lines.append(few)

@@ -64,7 +64,7 @@ WITH_VALUES = ("discretize", "missing", "output")
 """Options of which ``--help`` shows a second sentence: the values, which are patterns."""
 
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
-_DEFAULT = re.compile(r"\[default: .*\]$")
+_DEFAULT = re.compile(r"\[default: (.*)\]$")
 _WHOLE = "parentage.help.whole"
 
 
@@ -104,13 +104,12 @@ class GroupedOption(click.Option):
         record = self.get_help_record(context)
         assert record is not None  # noqa: S101  # none of ours is hidden
         first = first_sentence(self.help or "")
-        if self.values:
-            first = f"{first[:-1]}: {', '.join(self.values)}."
         if self.name in WITH_VALUES:
             first = ". ".join(_SENTENCE.split((self.help or "").split("\n\n")[0])[:2])
-            first = f"{first.rstrip('.')}."
         default = _DEFAULT.search(record[1])
-        return record[0], f"{first} {default[0]}" if default else first
+        usual = f" (default: {default[1]})" if default else ""
+        values = f": {', '.join(self.values)}" if self.values else ""
+        return record[0], f"{first.rstrip('.')}{usual}{values}."
 
 
 def first_sentence(text: str) -> str:
@@ -176,6 +175,8 @@ class GroupedCommand(click.Command):
         """Return a way out as this command has it."""
         if isinstance(way, Way) and way.setting == "smoothing" and "smoothing" not in self._names:
             return Way("table", ..., "to estimate probabilities above 0")
+        if isinstance(way, Way) and way.setting == "need" and "bootstrap" not in self._names:
+            return "write the report by `parentage learn`, without support"
         return way
 
     @property
@@ -419,7 +420,7 @@ class TypedModel(Settings):
         Option("A,B|FILE", repeatable=True, common=True),
     )  # fmt: skip
     tiers: str | None = setting(
-        None, "Forbid arcs from a later group to an earlier one.", Option('"A,B<C,D"', common=True)
+        None, "A and B come before C and D: forbid arcs back.", Option('"A,B<C,D"', common=True)
     )
     constraints: str | None = setting(
         None,

@@ -54,20 +54,21 @@ penalty path may take as long."""
     ),
     data=setting(
         None,
-        "With NET: table for counts, probabilities and reasons.",
+        "With NET: table for counts and probabilities.",
         Option("TABLE", common=True, group="Data"),
     ),
 )
 @BY_RECIPE
 def report(source: str, output: str, title: str | None, data: str | None, reading: Reading) -> None:
-    """Write a report on a network in one file: figure, what if, every arc, the proof.
+    """Write one HTML file about a network: figure, probabilities, arcs, proof. It works offline.
+
+    From TABLE a network is learned, and the support of every arc is computed, with at most 100
+    bootstrap replicates in at most 30 seconds. E.g. parentage report clinic.csv -o clinic.html
 
     NET is the file of a network (.json, .bif, .xmlbif); --data TABLE adds counts, and the reasons
-    why other variables are not parents. With TABLE a network is learned first, with the support of
-    every arc: up to 100 bootstrap replicates in 30 seconds. The report is one file that works
-    offline, e.g. parentage report clinic.csv -o clinic.html
+    why other variables are not parents.
 
-    To set other options, write the report by `parentage learn` or `parentage support`, e.g.
+    For constraints, other scores or --within write the report by `parentage support`, e.g.
     parentage support clinic.csv --bootstrap 100 --within 20 -o clinic.html
     """
     from parentage.errors import InputError
@@ -263,12 +264,13 @@ def support(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Report how certain each arc is, in the best network or in the network of a file.
+    """Measure how well the data support each arc of the best network, or of NETWORK.
 
-    For every arc: its need, which is how much lower the best network scores in which its two
-    variables are not adjacent; with --bootstrap, the share of replicates in which they are
-    adjacent, and the share of these with the same direction. E.g. parentage support clinic.csv
-    --bootstrap 200 --within 20. Ctrl-C prints the results so far.
+    For every arc: its need, how much the best score drops if the two variables may not be linked.
+    With --bootstrap: the percentage of replicates that contain the link, and of these, the
+    percentage with the same direction. E.g. parentage support clinic.csv --bootstrap 200 --within
+    20. Ctrl-C prints the results so far. Tiers go into --constraints FILE, treatments of missing
+    values into --recipe FILE.
     """
     from parentage.arcs.records import FILES
     from parentage.arcs.support import support_of
@@ -484,12 +486,12 @@ def near_lines(near: NearSet) -> list[str]:
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g} %"
-        others = f"no network outside this list has more than {share} of their combined probability"
+        others = f"any other network is at most {share} as probable as all of these together"
     found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
     lines = [f"{found}; {others}"]
     if near.missing is not None:
         share = f"{1 - near.missing:.1%}"
-        lines.append(f"together they have {share} of the posterior probability of all networks")
+        lines.append(f"these networks have {share} of the posterior probability of all networks")
     return lines
 
 

@@ -192,7 +192,7 @@ def lists_text(account: Account) -> str:
     limit = account.max_parents if account.complete else account.complete_to
     families = number(account.tallies.families + len(account.constant))
     whole = f" of {families}" if account.complete else ""
-    beyond = f"; {account.explored:,} larger families tried" if account.explored else ""
+    beyond = f"; {account.explored:,} sets with more parents tried" if account.explored else ""
     kept = f"{account.tallies.kept:,} candidate parent sets{whole} ({limit_text(limit)}{beyond})"
     about = (holes_text(account), account.prior.words())
     return "\n".join([kept, *(line for line in about if line)])

@@ -707,7 +707,7 @@ def why_not_counts(column: Column, others: Sequence[Column], quantities: Collect
     if not named_counts(column):
         shares = [(other.counts / lines) ** 2 for other in others]
         if lines * (lines - 1) / 2 * np.prod([share.sum() for share in shares]) < 1:
-            return "equal lines would be rare in any case"
+            return "even lines of single rows would rarely be equal"
     if _repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines):
         return "the other columns repeat a row"
     return ""

@@ -153,7 +153,7 @@ class Reading(Settings):
     auto: bool = setting(
         False,
         """
-        Resolve what would otherwise be refused, and report each decision. Leave out
+        Decide what the table leaves open, and report each decision. Leave out
         identifiers and free text, treat codes such as -999 and words among numbers as missing,
         treat missing values by the recommended method, discretise numbers and dates. Options that
         you set take precedence; a recipe records the decisions.

@@ -25,7 +25,6 @@ the same network on every machine and with any number of threads. The clock only
 
 from __future__ import annotations
 
-import json
 import math
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -38,9 +37,9 @@ from parentage.growth.solving import EXACT, UNSOLVED, ListSolver, Solved
 from parentage.growth.tuning import PER_LOOK, PER_SET_LAID, TUNING
 from parentage.network.network import Network
 from parentage.optimise import tuning as orders_tuning
-from parentage.optimise.cuts import read_cut
 from parentage.optimise.orders import Stream, best_of, budget_of, climb_order, renew, respecting
 from parentage.optimise.problem import OrderSpace, memory_of_sets, n_words, offsets_of
+from parentage.optimise.run import STEPS
 from parentage.optimise.settings import Optimising
 from parentage.work.checkpoint import SavedState
 from parentage.work.executor import ExecutorPool
@@ -71,8 +70,10 @@ class Expanded(NamedTuple):
     """The best one made of these lists, as far as it is known."""
     trace: tuple[TracePoint, ...]
     """How its score rose."""
-    cuts: tuple[Cut, ...]
+    cuts: Sequence[Cut]
     """Those of the last time that the lists were solved."""
+    steps: Sequence[Mapping[int, float]]
+    """Their multipliers in the rounds that removed sets, by index."""
     work: float
     """Nominal seconds of one core."""
     seconds: float
@@ -141,9 +142,9 @@ def grow_lists(
         parents[order[child]] = tuple(sorted(order[p] for p in members))
     unit = searched.prepared.unit
     trace = tuple((seconds, score / unit, bound) for seconds, score, bound in anytime.trace)
-    cuts = tuple(read_cut(json.loads(text)) for text in anytime.solved.cuts)
     network = Network(table.names, tuple(parents))
-    expanded = Expanded(network, trace, cuts, anytime.work, now() - began)
+    cuts, steps = anytime.solved.rounds()
+    expanded = Expanded(network, trace, cuts, steps, anytime.work, now() - began)
     return replace(searched, outcomes=growth.result()), expanded
 
 
@@ -245,8 +246,8 @@ class Anytime:
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
         self.order, self._closed = at["order"], at["closed"]
         self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
-        cuts = tuple(saved.values["cuts"])
-        self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, last)
+        cuts, steps = tuple(saved.values["cuts"]), {name: at[name] for name in STEPS}
+        self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, steps, last)
         self._fit()
         self._tell()
 
@@ -280,6 +281,7 @@ class Anytime:
             "order": self.order.copy(),
             "closed": self._closed.copy(),
             "rise": self.solved.rise,
+            **self.solved.steps,
             "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
             "solving": np.array([self.solved.work, self.solved.gap, *solving]),
         }
@@ -349,7 +351,7 @@ class Anytime:
         if not self._is(work + most <= effort):
             return False
         open_gap = TUNING.closing * self.solved.gap
-        found = solver.solve(self.order, self.solved.cuts, effort - work, most, open_gap)
+        found = solver.solve(self.order, self.solved, effort - work, most, open_gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
         self._proven = self.growth.n_sets if found.proven else 0

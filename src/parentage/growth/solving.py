@@ -12,22 +12,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from parentage.growth.tuning import PER_SET_SOLVED, PER_STEP
 from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
 from parentage.optimise.problem import limited
-from parentage.optimise.run import Run, from_state
+from parentage.optimise.run import STEPS, Run, from_state, rounds_of
 from parentage.work.checkpoint import SavedState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping
 
     from parentage.arrays import Floats, Ints, Words
     from parentage.growth.growth import Growth
+    from parentage.optimise.cuts import Cut
     from parentage.optimise.run import Part
     from parentage.optimise.settings import Optimising
     from parentage.scoring.candidates import Searched
@@ -53,11 +55,19 @@ class Solved(NamedTuple):
     list because a subset scores as much."""
     cuts: tuple[str, ...]
     """As text, for the next time."""
+    steps: Mapping[str, npt.NDArray[Any]]
+    """Their multipliers in rounds that removed sets, for the next time (:meth:`Run.to_state`)."""
     work: float
     """Nominal seconds."""
 
+    def rounds(self) -> tuple[list[Cut], list[dict[int, float]]]:
+        """Return the cuts, and their multipliers by index."""
+        return rounds_of(SavedState({"cuts": self.cuts}, self.steps))
 
-UNSOLVED = Solved(np.zeros(0, np.int64), False, math.inf, np.zeros(0), (), 0.0)
+
+NO_STEPS = {name: np.zeros(0) for name in STEPS}
+
+UNSOLVED = Solved(np.zeros(0, np.int64), False, math.inf, np.zeros(0), (), NO_STEPS, 0.0)
 """What is known before lists are solved for the first time."""
 
 
@@ -79,12 +89,12 @@ class ListSolver:
     def solve(
         self,
         order: Ints,
-        cuts: Sequence[str],
+        before: Solved,
         most: float,
         at_once: float = math.inf,
         gap: float = math.inf,
     ) -> Solved:
-        """Solve the lists, from a network of this order and some cuts.
+        """Solve the lists, from a network of this order and the cuts of the time before.
 
         Cutting and branching take at most ``most`` nominal seconds. They end after ``at_once`` of
         them if the gap is above ``gap`` nats, and after as much again if it was not halved.
@@ -93,8 +103,11 @@ class ListSolver:
         lists = replace(self._searched, outcomes=growth.result()).lists()
         constant = np.flatnonzero(self._place < 0).tolist()
         began = [*self._order[order].tolist(), *constant]
-        state = SavedState({"lists": lists.digest, "order": began, "cuts": list(cuts)})
-        prepared, start = self._searched.prepared, from_state(state, lists)
+        values = {"lists": lists.digest, "order": began, "cuts": before.cuts}
+        prepared, start = (
+            self._searched.prepared,
+            from_state(SavedState(values, before.steps), lists),
+        )
         run = Run(
             lists,
             limited(lists, prepared.limit, prepared.constraints),
@@ -104,15 +117,16 @@ class ListSolver:
         )
         run.limit_work(most / PER_STEP, at_once / PER_STEP, gap / prepared.unit)
         solve(run)
-        found = run.to_state().values
-        after = [int(self._place[v]) for v in found["order"]]
+        found = run.to_state()
+        after = [int(self._place[v]) for v in found.values["order"]]
         used = PER_STEP * run.worked
         return Solved(
             np.array([v for v in after if v >= 0], np.int64),
             run.proven(),
             (run.bound() - run.score()) * prepared.unit,
             self._rise(run, lists),
-            tuple(found["cuts"]),
+            tuple(found.values["cuts"]),
+            found.arrays,
             used + PER_SET_SOLVED * lists.n_sets,
         )
 

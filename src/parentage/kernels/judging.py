@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.bits import U
 
 DEAD = 2**62
+N_RULES = 16  # what numbers of Bin begin behind: those below stand for the rule that fired
 # Positions in parentage.scoring.rules.RULES; a test keeps the two in step.
 ALG3, ALG4, THM2, ALG1, ALG2, THM1, LEMMA3, THM1P = range(4, 12)
 CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.sums
@@ -71,27 +73,30 @@ def first_rule(rules, right, bar, n_h_x, n_h_y, h_x, h_y, G_pi, G_x_star, G_star
 
 
 @njit(**JIT)
-def inherited_rule(a, subset, best):
+def inherited_rule(a, subset, bins):
     """Return DEAD + rule of the first one-smaller subset in which child a is dead."""
     for b in range(len(subset)):
         if b != a:
-            below = best[subset[b], a if a < b else a - 1]
-            if below >= DEAD:
-                return below
+            below = bins[subset[b], a if a < b else a - 1]
+            if below < N_RULES:
+                return DEAD + np.int64(below)
     return np.int64(DEAD)
 
 
 @njit(**INLINE)  # a call costs a tenth of the whole
-def thm1p_families(alive, join, G, best, arity, residual, unit, cap, slack, ceiling):
+def thm1p_families(alive, join, G, bins, values, arity, residual, unit, cap, slack, scratch):
     """Decide Theorem 1⁺ alone for the children in ``alive``: the everyday rule, kept tight.
 
     Same arguments and result as :func:`judge_families` with only that rule on, which a test
     asserts. Returns the children that stay alive.
     """
     variables, subset, q, out = join
+    start, value = values.start, values.value
+    ceiling, row = scratch
     m = len(variables)
     for b in range(m):
         ceiling[b] = G[subset[b]] - residual[variables[b]] + slack
+        row[b] = U(subset[b] * (m - 1))
     still = alive
     for a in range(m):
         bit = np.uint64(1) << np.uint64(a)
@@ -99,18 +104,28 @@ def thm1p_families(alive, join, G, best, arity, residual, unit, cap, slack, ceil
             out[a] = DEAD + THM1P
             continue
         x = variables[a]
+        own = U(start[x])
         penalty = unit * min((arity[x] - 1) * q[a], cap)
         x_side = slack - penalty - residual[x]
         y_side = -penalty - G[subset[a]]
         top = -np.int64(DEAD)
-        for b in range(m - 1, -1, -1):  # the last two are the pair being joined: in cache
-            if b != a:
-                v = best[subset[b], a if a < b else a - 1]
-                if v >= x_side or v >= ceiling[b] + y_side:
-                    top = np.int64(DEAD + THM1P)
-                    still ^= bit
+        fires = False
+        for b in range(m - 1, a, -1):  # the last two are the pair being joined: in cache
+            v = value[own + U(bins[row[b] + U(a)])]
+            fires = v >= x_side or v >= ceiling[b] + y_side
+            if fires:
+                break
+            top = max(top, v)
+        if not fires:
+            for b in range(a - 1, -1, -1):
+                v = value[own + U(bins[row[b] + U(a - 1)])]
+                fires = v >= x_side or v >= ceiling[b] + y_side
+                if fires:
                     break
                 top = max(top, v)
+        if fires:
+            top = np.int64(DEAD + THM1P)
+            still ^= bit
         out[a] = top
     return still
 
@@ -124,7 +139,8 @@ def judge_families(alive, join, level, facts, terms):
     inherited one, else the first in the order that fires. Returns the children that stay alive.
     """
     variables, subset, q, out = join
-    best, subsets, G = level.best, level.subsets, level.columns[0]
+    bins, subsets, G = level.bins, level.subsets, level.columns[0]
+    start, value = level.values.start, level.values.value
     arity, single, residual, G_below = terms.arity, terms.single, terms.residual, terms.G_below
     rules, slack, unit, cap = facts.rules, facts.slack, terms.unit, terms.cap
     m = len(variables)
@@ -136,7 +152,7 @@ def judge_families(alive, join, level, facts, terms):
     for a in range(m):
         bit = np.uint64(1) << np.uint64(a)
         if alive & bit == np.uint64(0):
-            out[a] = inherited_rule(a, subset, best)
+            out[a] = inherited_rule(a, subset, bins)
             continue
         x = variables[a]
         pi = subset[a]
@@ -149,7 +165,7 @@ def judge_families(alive, join, level, facts, terms):
             y = variables[b]
             x_star = subset[b]
             child = a if a < b else a - 1  # where X stands in X ∪ Π*
-            v = best[x_star, child]
+            v = value[start[x] + bins[x_star, child]]
             top = max(top, v)
             if rules == 0:
                 continue

@@ -71,31 +71,6 @@ def first_seen(labels):
     return number[which], first[order]
 
 
-@njit(
-    work=lambda labels, _n, _codes, variables, _states: 0.15 * len(labels) * len(variables), **JIT
-)
-def join_columns(labels, n_labels, codes, variables, n_states):
-    """Join several variables: ``codes`` is ``uint16[variable, row]``, ``n_states[variable]``.
-
-    Returns the labels, in a new array, and how many there are.
-    """
-    one, other = labels.copy(), np.empty_like(labels)
-    count = np.int64(n_labels)
-    for v in variables:
-        count = join_labels(one, count, codes[v], n_states[v], other)
-        one, other = other, one
-    return one, count
-
-
-@join_columns.as_numpy
-def _join_columns(labels, n_labels, codes, variables, n_states):
-    count = n_labels
-    for v in variables:
-        labels, first = first_seen(labels * n_states[v] + codes[v])
-        count = np.int64(len(first))
-    return labels.copy(), count
-
-
 @njit(wraps=True, **JIT)
 def hash_of(key):
     """Return a number for a row, as if by chance."""

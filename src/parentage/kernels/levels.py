@@ -8,7 +8,9 @@ has child ``members[i, a]`` and the rest as parents.
 
 ``best[i, a]`` is Bin, the best score of the family's parent set and all its subsets, or
 ``DEAD + rule`` once a rule has ruled out the parent set and all its supersets. Scores are never
-positive, so a dead family compares as better than anything.
+positive, so a dead family compares as better than anything. Few families score more than all their
+subsets, so few values are Bin of many families: a level that is stored has ``bins[i, a]``, the
+number of the value among those of the child (:class:`Values`).
 
 What is counted of a set, how a family is scored and what no superset exceeds depends on the measure
 (:mod:`parentage.scoring.measures`). Its *terms*, a named tuple, select that code by their type: the
@@ -27,15 +29,31 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, hook, njit
+from parentage.kernels.bits import SPREAD, U
 from parentage.kernels.judging import (
     CELLS,
     CHILD,
     DEAD,
+    N_RULES,
     credit_rules,
     has_forbidden,
     inherited_rule,
     none_capped,
 )
+
+
+class Values(NamedTuple):
+    """The values that Bin has, numbered per child: the first :data:`N_RULES` are DEAD + rule."""
+
+    start: npt.NDArray[np.int64]
+    """``[child]``: value number b is ``value[start[child] + b]``."""
+    value: npt.NDArray[np.int64]
+    slots: npt.NDArray[np.uint32]
+    """Hash tables with linear probing: numbers of values, 0 where there is none."""
+    first: npt.NDArray[np.int64]
+    """``[child]``: where its hash table begins."""
+    shift: npt.NDArray[np.uint64]
+    """``[child]``: its hash table has 2^(64 − shift) slots."""
 
 
 class Level(NamedTuple):
@@ -45,11 +63,22 @@ class Level(NamedTuple):
     """``[set, member]``, rising."""
     subsets: npt.NDArray[np.int32]
     """``[set, member]``: where the set without this member is in the level below."""
-    best: npt.NDArray[np.int64]
-    """``[set, child]``: Bin, or DEAD + rule."""
+    bins: npt.NDArray[np.uint16] | npt.NDArray[np.uint32]
+    """``[set, child]``: the number of Bin among the values of the child."""
+    values: Values
     columns: tuple[npt.NDArray[Any], ...]
     """What the measure counts of a set, arrays ``[set, …]``: G; or the rows in which all members
     are observed, with missing values; or what :mod:`parentage.kernels.sums` says."""
+
+
+class NewLevel(NamedTuple):
+    """The same while it is made."""
+
+    members: npt.NDArray[np.uint16]
+    subsets: npt.NDArray[np.int32]
+    best: npt.NDArray[np.int64]
+    """``[set, child]``: Bin, or DEAD + rule."""
+    columns: tuple[npt.NDArray[Any], ...]
 
 
 class Facts(NamedTuple):
@@ -74,7 +103,7 @@ class Facts(NamedTuple):
 def local_scores(new, below, terms, scores):
     """Set ``scores[set, child]`` to the score of every live family; DEAD: it has none.
 
-    ``new`` is a level, counted, ``below`` are the columns of the level below it.
+    ``new`` is a new level, counted, ``below`` are the columns of the level below it.
     """
     raise NotImplementedError("for kernels only")
 
@@ -103,26 +132,102 @@ def note_set(to, known, columns, terms):
     raise NotImplementedError("for kernels only")
 
 
-@njit(work=lambda best, _live: 20 + 0.02 * best.size, **JIT)
-def live_members(best, live):
-    """Set bit a of ``live[set]`` if the family with child a is alive.
+@njit(**INLINE)
+def slot_of(v, shift):
+    """Return where the search for a value begins in a hash table."""
+    return (U(v) * SPREAD) >> shift
+
+
+@njit(work=lambda start, value, *_: 1 + 2.0 * len(value), wraps=True, **JIT)
+def fill_slots(start, value, slots, first, shift):
+    """Fill the empty hash tables of :class:`Values`; of equal values the first is in it."""
+    for x in range(len(start)):
+        end = start[x + 1] if x + 1 < len(start) else len(value)
+        mask = (U(1) << (U(64) - shift[x])) - U(1)
+        for k in range(start[x] + N_RULES, end):
+            at = slot_of(value[k], shift[x])
+            number = slots[first[x] + np.int64(at)]
+            while number > 0 and value[start[x] + number] != value[k]:
+                at = (at + U(1)) & mask
+                number = slots[first[x] + np.int64(at)]
+            if number == 0:
+                slots[first[x] + np.int64(at)] = k - start[x]
+
+
+@njit(work=lambda members, *_: 40 + 0.2 * members.size, wraps=True, **JIT)
+def number_bins(members, best, values, bins, where, value):
+    """Set ``bins[set, child]`` to the number of ``best[set, child]``, and list what has none.
+
+    Returns the length of the list: ``where[k]``, counted through all families, and ``value[k]``.
+    Their number is as yet the lowest of a live family.
+    """
+    start, known, slots, first, shift = values
+    n_sets, s = members.shape
+    listed = 0
+    for i in range(n_sets):
+        for a in range(s):
+            v = best[i, a]
+            if v >= DEAD:
+                bins[i, a] = v - DEAD
+                continue
+            x = members[i, a]
+            own, base = start[x], first[x]
+            at = slot_of(v, shift[x])
+            number = slots[base + np.int64(at)]
+            while number > 0 and known[own + number] != v:
+                at = (at + U(1)) & ((U(1) << (U(64) - shift[x])) - U(1))
+                number = slots[base + np.int64(at)]
+            if number == 0:
+                number = N_RULES
+                where[listed] = i * s + a
+                value[listed] = v
+                listed += 1
+            bins[i, a] = number
+    return listed
+
+
+@number_bins.as_numpy
+def _number_bins(members, best, values, bins, where, value):
+    start, known, slots, first, shift = values
+    live = best < DEAD
+    bins[~live] = best[~live] - DEAD
+    x, v = members[live], best[live]
+    own, base, mask = start[x], first[x], (U(1) << (U(64) - shift[x])) - U(1)
+    at = slot_of.py_func(v.astype(np.uint64), shift[x])
+    while True:
+        number = slots[base + at.astype(np.int64)]
+        other = (number > 0) & (known[own + number] != v)
+        if not other.any():
+            break
+        at[other] = (at[other] + U(1)) & mask[other]
+    unknown = np.flatnonzero(number == 0)
+    number[unknown] = N_RULES
+    bins[live] = number
+    where[: len(unknown)] = np.flatnonzero(live)[unknown]
+    value[: len(unknown)] = v[unknown]
+    return len(unknown)
+
+
+@njit(work=lambda bins, _live: 20 + 0.02 * bins.size, **JIT)
+def live_members(bins, live):
+    """Set bit a of ``live[set]``, of any unsigned type, if the family with child a is alive.
 
     A set of 64 members never gets this far: its families have 2^63 joint states, or there are
     2^64 sets to count.
     """
-    n_sets, s = best.shape
+    n_sets, s = bins.shape
     for i in range(n_sets):
         mask = np.uint64(0)
         for a in range(s):
-            if best[i, a] < DEAD:
+            if bins[i, a] >= N_RULES:
                 mask |= np.uint64(1) << np.uint64(a)
         live[i] = mask
 
 
 @live_members.as_numpy
-def _live_members(best, live):
-    bits = np.uint64(1) << np.arange(best.shape[1], dtype=np.uint64)
-    live[:] = np.where(best < DEAD, bits, np.uint64(0)).sum(axis=1)
+def _live_members(bins, live):
+    bits = np.uint64(1) << np.arange(bins.shape[1], dtype=np.uint64)
+    live[:] = np.where(bins >= N_RULES, bits, np.uint64(0)).sum(axis=1)
 
 
 @njit(**INLINE)
@@ -148,7 +253,7 @@ def move_set(i, to, members, subsets, best):
 
 
 @njit(work=lambda *args: 200 + 0.2 * args[-1].size * args[-1].shape[1], **JIT)
-def join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
+def join_whole(first, last, siblings, level, out_members, out_subsets, out_best):
     """Join each of the sets ``first … last − 1`` with its later siblings if no subset is missing.
 
     Parameters
@@ -157,7 +262,7 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
         How the level hangs together, in three arrays: the sets whose prefix is set p of the level
         below are ``children[p] … children[p + 1] − 1``; ``tails[set]`` are their last members;
         ``live[set]`` tells which families are alive (:func:`live_members`).
-    members, subsets, best
+    level
         The level.
     out_members, out_subsets
         ``uint16[set, member]`` and ``int32[set, member]``, room for every pair: filled.
@@ -170,6 +275,8 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
         Number of sets.
     """
     children, tails, _ = siblings
+    members, subsets, bins = level.members, level.subsets, level.bins
+    start, value = level.values.start, level.values.value
     s = subsets.shape[1]
     at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     end = 0
@@ -194,20 +301,22 @@ def join_whole(first, last, siblings, members, subsets, best, out_members, out_s
                 out_members[end, a] = members[i, a]
             out_members[end, s] = z
             for a in range(s + 1):
+                own = start[out_members[end, a]]
                 top = -np.int64(DEAD)
                 for b in range(a):
-                    top = max(top, best[at[b], a - 1])
+                    top = max(top, value[own + bins[at[b], a - 1]])
                 for b in range(a + 1, s + 1):
-                    top = max(top, best[at[b], a])
-                out_best[end, a] = top if top < DEAD else inherited_rule(a, at, best)
+                    top = max(top, value[own + bins[at[b], a]])
+                out_best[end, a] = top if top < DEAD else inherited_rule(a, at, bins)
                 out_subsets[end, a] = at[a]
             end += 1
     return end
 
 
 @join_whole.as_numpy
-def _join_whole(first, last, siblings, members, subsets, best, out_members, out_subsets, out_best):
+def _join_whole(first, last, siblings, level, out_members, out_subsets, out_best):
     children, tails, _ = siblings
+    members, subsets, bins = level.members, level.subsets, level.bins
     s, each = subsets.shape[1], np.arange(first, last)
     later = children[subsets[first:last, -1] + 1] - each - 1
     i = np.repeat(each, later)
@@ -226,9 +335,10 @@ def _join_whole(first, last, siblings, members, subsets, best, out_members, out_
     out_subsets[:end] = at
     for a in range(s + 1):
         top, rule = np.full(end, -DEAD), np.full(end, DEAD)
+        own = level.values.start[out_members[:end, a]]
         for b in range(s, -1, -1):
             if b != a:
-                below = best[at[:, b], a if a < b else a - 1]
+                below = level.values.value[own + bins[at[:, b], a if a < b else a - 1]]
                 top = np.maximum(top, below)
                 rule = np.where(below >= DEAD, below, rule)
         out_best[:end, a] = np.where(top < DEAD, top, rule)
@@ -332,7 +442,7 @@ def score_level(new, below, facts, terms, kept_set, kept_child, kept_score):
 
 
 @njit(work=lambda members, *_: 50 + members.size, **JIT)
-def fewest_states(members, best, states, least):
+def fewest_states(members, bins, states, least):
     """Lower ``least[variable]`` to the joint states of the parents in its live families."""
     for i in range(len(members)):
         whole = 1.0
@@ -340,21 +450,21 @@ def fewest_states(members, best, states, least):
             whole *= states[members[i, a]]
         for a in range(members.shape[1]):
             x = members[i, a]
-            if best[i, a] < DEAD:
+            if bins[i, a] >= N_RULES:
                 least[x] = min(least[x], whole / states[x])
 
 
 @njit(work=lambda members, *_: 50 + 0.1 * members.size, **JIT)
-def most_of_live(members, best, values, most):
+def most_of_live(members, bins, values, most):
     """Raise ``most[variable]`` to ``values[set, child]`` of its live families."""
     for i in range(len(members)):
         for a in range(members.shape[1]):
-            if best[i, a] < DEAD:
+            if bins[i, a] >= N_RULES:
                 x = members[i, a]
                 most[x] = max(most[x], values[i, a])
 
 
 @most_of_live.as_numpy
-def _most_of_live(members, best, values, most):
-    alive = best < DEAD
+def _most_of_live(members, bins, values, most):
+    alive = bins >= N_RULES
     np.maximum.at(most, members[alive], values[alive])

@@ -118,7 +118,8 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     """
     # unpacked once: a field of a tuple taken in the loop costs a reference count each time
     children, tails, live = siblings
-    members, subsets, best, G = level.members, level.subsets, level.best, level.columns[0]
+    members, subsets, bins, G = level.members, level.subsets, level.bins, level.columns[0]
+    values = level.values
     arity, residual = terms.arity, terms.residual
     closed, unit, cap = terms.closed, terms.unit, terms.cap
     forbidden, capped, rules, slack = facts.forbidden, facts.capped, facts.rules, facts.slack
@@ -127,7 +128,8 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
     at, stop = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     variables, subset = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
     q, out = np.empty(s + 1, np.int64), np.empty(s + 1, np.int64)
-    own, ceiling = np.empty(s, np.int64), np.empty(s + 1, np.int64)
+    own, scratch = np.empty(s, np.int64), (np.empty(s + 1, np.int64), np.empty(s + 1, np.uint64))
+    flat = bins.reshape(-1)
     join = variables, subset, q, out
     only_thm1p = rules == 1 << THM1P
     simple_tally = only_thm1p and len(forbidden) == 0 and none_capped(capped)
@@ -150,7 +152,7 @@ def join_siblings(first, last, siblings, level, facts, terms, new, tally):
                 q[a] = min(own[a] * arity[z], 4 * cap)
             if only_thm1p:
                 alive = thm1p_families(
-                    alive, join, G, best, arity, residual, unit, cap, slack, ceiling
+                    alive, join, G, flat, values, arity, residual, unit, cap, slack, scratch
                 )
             else:
                 alive = judge_families(alive, join, level, facts, terms)

@@ -47,6 +47,7 @@ from parentage.kernels.regions import (
     settle,
     shift,
     shuffle,
+    shuffle_around,
 )
 
 if TYPE_CHECKING:
@@ -348,9 +349,13 @@ def move_some(order, fit, marked, sets, state):
     """Disturb an order: turn one to four arcs around, move variables anywhere, or exchange blocks.
 
     To turn the arc from p to x around, x is put in front of p. Blocks have at most 24 variables.
-    Says who was moved.
+    Every other time variables that hang together are permuted instead, at most 64. Says who was
+    moved.
     """
     n = order.shape[0]
+    if draw(state, 2) == 0:
+        shuffle_around(order, fit, marked, sets, 64, state)
+        return
     count = 1 + draw(state, min(4, n))
     kind = draw(state, 4)
     if kind == 0:

@@ -146,6 +146,34 @@ def links_of(fit, sets, both_ways):
 
 
 @njit(**JIT)
+def shuffle_around(order, fit, marked, sets, longest, state):
+    """Permute the places of up to ``longest`` variables that hang together in the network.
+
+    They are drawn like a region, and are ``marked[n]``.
+    """
+    n = order.shape[0]
+    room = min(n, 2 + draw(state, longest - 1))
+    first, links = links_of(fit, sets, True)
+    chosen, inside, count = np.empty(room, np.int64), np.zeros(n, np.bool_), 1
+    chosen[0] = draw(state, n)
+    inside[chosen[0]] = True
+    for _ in range(4 * room):
+        v = chosen[draw(state, count)]
+        if count < room and first[v + 1] > first[v]:
+            u = links[first[v] + draw(state, first[v + 1] - first[v])]
+            if not inside[u]:
+                inside[u] = True
+                chosen[count] = u
+                count += 1
+    shuffle(chosen[:count], state)
+    for j in range(n):
+        if inside[order[j]]:
+            marked[order[j]] = True
+            count -= 1
+            order[j] = chosen[count]
+
+
+@njit(**JIT)
 def draw_region(region, place, fit, first, links, offsets, sets, state):
     """Fill ``region[w]`` with variables around the first in it; return how many there are.
 

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.judging import CELLS, CHILD, DEAD, FUNCTIONAL, PARENT
+from parentage.kernels.judging import CELLS, CHILD, DEAD, FUNCTIONAL, N_RULES, PARENT
 from parentage.kernels.levels import (
     bound_outside,
     local_scores,
@@ -99,8 +99,9 @@ def parent_side(a, variables, subset, level, slack, terms):
     """Whether Theorem 7 rules out child a of a set because of one of its parents."""
     kind, residual = terms.kind, terms.residual
     value, _, _, row = level.columns
-    subsets, best = level.subsets, level.best
+    subsets, bins = level.subsets, level.bins
     x, pi = variables[a], subset[a]
+    own = level.values.start[x]
     G_pi = value[pi] - terms.rho[row[pi]]
     price = terms.penalty[kind[x], row[pi]]
     for b in range(len(variables) - 1, -1, -1):
@@ -109,7 +110,10 @@ def parent_side(a, variables, subset, level, slack, terms):
         y, x_star = variables[b], subset[b]
         child = a if a < b else a - 1
         G_x_star = value[x_star] - terms.rho[row[x_star]]
-        if best[x_star, child] - slack >= G_x_star - residual[y] - G_pi - price:
+        if (
+            level.values.value[own + bins[x_star, child]] - slack
+            >= G_x_star - residual[y] - G_pi - price
+        ):
             star = subsets[x_star, child]
             G_star = terms.value_below[star] - terms.rho_below[terms.row_below[star]]
             gain = G_star - G_pi - residual[y] + slack
@@ -237,10 +241,10 @@ def least_of_live(some, value_below, minus_below, column, constant, price, cells
     column]`` are those of their parents, whose price is that of the child's side but for
     the penalty.
     """
-    members, subsets, best, (_, _, occupied, _) = some
+    members, subsets, bins, _, (_, _, occupied, _) = some
     for i in range(len(members)):
         for a in range(members.shape[1]):
-            if best[i, a] >= DEAD:
+            if bins[i, a] < N_RULES:
                 continue
             x, pi = members[i, a], subsets[i, a]
             price[x] = min(price[x], minus_below[pi, column[x]] + constant[x] - value_below[pi])

@@ -33,12 +33,7 @@ import numpy as np
 from parentage.network.network import listed_gains
 from parentage.network.record import Compared
 from parentage.optimise.engines import solve
-from parentage.optimise.problem import (
-    allowed_sets,
-    check_start,
-    limited,
-    memory_of_problem,
-)
+from parentage.optimise.problem import allowed_sets, check_start, limited, memory_of_sets
 from parentage.optimise.run import NOWHERE, Run, from_slot
 from parentage.optimise.solution import scope_of
 from parentage.scoring.account import Account
@@ -88,7 +83,7 @@ class Question:
         """Return the best network that the lists allow, with a bound for those."""
         lists = self.lists
         require_memory(
-            memory_of_problem(lists),
+            memory_of_sets(lists.n_variables, lists.n_sets, len(lists.parents)),
             f"learning from {lists.n_sets} sets of {lists.n_variables} variables",
             "allow fewer parents when scoring",
             limit=self.context.stop.memory,
@@ -113,8 +108,9 @@ class Question:
         """Return what a run begins from: what is given, and what an earlier run has saved."""
         checkpoint = self.context.checkpoint
         saved = from_slot(None if checkpoint is None else checkpoint.next_slot("solve"), lists)
-        cuts = start.cuts or saved.cuts or start.cuts  # none, given, says that the start is near
-        return replace(saved, orders=[*orders, *saved.orders], cuts=cuts)
+        of = start if start.cuts or not saved.cuts else saved
+        # no cuts, given, say that the start is near
+        return replace(of, slot=saved.slot, orders=[*orders, *saved.orders])
 
     def bound_beyond(self, solution: Solution) -> Solution:
         """Bound what a search that stopped early has left out of the lists."""

@@ -49,6 +49,9 @@ if TYPE_CHECKING:
 
 ROOT, BRANCHING = "root LP", "branch-and-cut"
 
+TELLING = 0.02
+"""Rounds that remove more than this share of the sets are repeated when longer lists are solved."""
+
 
 NodeState = Literal["closed", "open", "stopped"]
 """What became of a node."""
@@ -68,6 +71,7 @@ class Node:
     depth: int = 0
     steps: list[Step] = field(default_factory=list)
     best: Step = None
+    telling: list[Step] = field(default_factory=list)
     branch: tuple[int, int, Node, Node] | None = None
 
 
@@ -304,6 +308,15 @@ class Cutter:
             self.lp.leave_open(node.left)
         return False
 
+    def repeat(self, root: Node) -> bool:
+        """Repeat rounds of an earlier run; whether that closes the root."""
+        for prices in self.part.begun:
+            self.lp.price(prices)
+            if self.tighten(root):
+                return True
+        self.lp.compact()
+        return False
+
     def absorb(self, node: Node, step: Step, bound: float, rise: Floats) -> bool:
         """Take in what a round shows: its bound, and what it removes; whether it closes the node.
 
@@ -324,6 +337,8 @@ class Cutter:
         hopeless &= node.left
         if hopeless.any():
             node.steps.append(step)
+            if hopeless.sum() > TELLING * node.left.sum():
+                node.telling.append(step)
             node.left = node.left & ~hopeless
             if node.depth == 0:
                 self.lp.remove(hopeless)
@@ -376,13 +391,15 @@ def solve_root(
 ) -> tuple[Cutter, Node]:
     """Cut at the root, beginning with the cuts that the part has; return the cutter and the root.
 
-    From then on the cuts of the part are those of its linear programme, as it is.
+    From then on the cuts of the part are those of its linear programme, as it is. Rounds of an
+    earlier run bound and remove sets before the first programme is solved.
     """
     cutter = Cutter(part, pool, work)
     cutter.lp.add(part.cuts)
     part.cuts = cutter.lp.cuts
     part.proof.root = root = cutter.root()
-    cutter.work(root)
+    if not cutter.repeat(root):
+        cutter.work(root)
     part.proof.root_bound = part.bound
     return cutter, root
 

@@ -285,7 +285,7 @@ def cut_text(near: NearOptimal) -> str:
     verb, found = "is" if len(near) == 1 else "are", counted(len(near), "network")
     known = f"there {verb} at least {found} within {near.width:.6g} of the best score"
     if near.complete_to >= near.width:
-        return f"{known}: the lists may lack sets of further networks"
+        return f"{known}: more may exist whose parent sets are not listed"
     if near.complete_to < 0:
         return f"{known} found: {why} ended the search before the best was proven"
     times = math.exp(near.complete_to * near.unit)
@@ -386,8 +386,8 @@ def warn_if_incomplete(lists: CandidateLists, width: float) -> None:
         ways = []
     else:
         text = (
-            f"these lists are known to be complete up to {account.reach:.6g} below the optimum, "
-            f"not {width:.6g}"
+            f"these lists contain every network within {account.reach:.6g} of the optimum, and "
+            f"{width:.6g} was requested"
         )
         ways = [Way("width", math.ceil(width * 1e4) / 1e4, "when the table is scored")]
     warn(DataWarning(f"networks may be missing: {text}", *ways))

@@ -249,13 +249,13 @@ def best_of(streams: list[Stream], space: OrderSpace) -> Stream:
 def renew(streams: list[Stream], leader: Stream) -> None:
     """Let streams that stopped gaining start again.
 
-    The leader goes back to its best order. The others start at random, at once: any order is near
-    the best in a moment, and what it does better somewhere is not lost (:func:`best_of`).
+    The leader goes back to its best order. The others start at random: any order is near the best
+    in a moment, and what it does better somewhere is not lost (:func:`best_of`).
     """
     from parentage.kernels.regions import shuffle
 
     for stream in streams:
-        if stream.stale < (stream.tuning.stale if stream is leader else 1):
+        if stream.stale < stream.tuning.stale:
             continue
         if stream is leader:
             stream.orders.base[:] = stream.best

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage.errors import InfeasibleError, InputError, ListsError
+from parentage.errors import InfeasibleError, InputError, ListsError, listed
 from parentage.scoring.account import limits_by_name
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import masks_of
@@ -45,9 +45,6 @@ FLAGS_AT_ONCE = 2**26
 
 LARGEST_SCORE = 1e100
 """Larger scores, added up and multiplied by what solvers need, are not numbers any more."""
-
-SHOWN = 10
-"""Names an error message lists before it says how many more there are."""
 
 
 class Sets(NamedTuple):
@@ -346,13 +343,8 @@ def make_problem(lists: CandidateLists, allowed: Flags) -> Problem:
     )
 
 
-def memory_of_problem(lists: CandidateLists) -> int:
-    """Return what preparing lists takes at its peak, in bytes."""
-    return memory_of_sets(lists.n_variables, lists.n_sets, len(lists.parents))
-
-
 def memory_of_sets(n: int, sets: int, parents: int) -> int:
-    """Return what preparing so many sets takes: masks twice, orders of sets, and parents."""
+    """Return the peak, in bytes, of preparing so many sets: masks twice, their orders, parents."""
     flags = min(FLAGS_AT_ONCE, sets * n)
     return 16 * n_words(n) * sets + 80 * sets + 48 * parents + flags
 
@@ -405,15 +397,15 @@ def prepare(lists: CandidateLists, constraints: Constraints | None = None) -> Pr
     blocked = blocked_group(problem)
     if not blocked:
         return problem
-    names = _enumerate([lists.names[v] for v in blocked])
+    names = listed([lists.names[v] for v in blocked])
     if constraints and not blocked_group(allowed_problem(lists, None)):
         raise InfeasibleError(
-            f"these constraints allow no acyclic network: every allowed set of {names} "
-            f"holds another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; "
-            "relax one, or score the table under these constraints to get all the sets they allow"
+            f"these constraints allow no acyclic network: every allowed set of {names} contains "
+            f"another of them{_arcs_among(constraints, [lists.names[v] for v in blocked])}; relax "
+            "one of these constraints, or score the table under them to get all the sets they allow"
         )
     raise ListsError(
-        f"these lists allow no acyclic network: every set of {names} holds another of them; "
+        f"these lists allow no acyclic network: every set of {names} contains another of them; "
         "add an empty set to one of these lists"
     )
 
@@ -485,9 +477,8 @@ def _refuse_child(lists: CandidateLists, constraints: Constraints, v: int) -> No
     for _, members in lists.candidates(v):
         broken.update(dict.fromkeys(constraints.violated(name, [lists.names[p] for p in members])))
     raise InfeasibleError(
-        f"no candidate set of {name!r} satisfies the constraints; its sets violate: "
-        f"{_enumerate(list(broken))}; relax one, or score the table under these "
-        "constraints to get all the sets they allow"
+        f"every candidate set of {name!r} violates a constraint: {listed(list(broken))}; relax "
+        "one of them, or score the table under these constraints to get all the sets they allow"
     )
 
 
@@ -519,12 +510,7 @@ def _blocked_within(problem: Problem, flags: Flags, group: Ints) -> Ints:
 def _arcs_among(constraints: Constraints, names: list[str]) -> str:
     """Name the required arcs inside a group."""
     arcs = [f"{p} → {c}" for p, c in sorted(constraints.required) if p in names and c in names]
-    return f" (required: {_enumerate(arcs)})" if arcs else ""
-
-
-def _enumerate(items: list[str]) -> str:
-    more = len(items) - SHOWN
-    return ", ".join(items[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return f" (required: {listed(arcs)})" if arcs else ""
 
 
 def limited(

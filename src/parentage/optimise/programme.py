@@ -199,6 +199,11 @@ class CutLP:
         used = np.flatnonzero(self.y > 0)
         return bound_of(self.problem, [self.rows[i] for i in used], self.y[used], self.shut)
 
+    def price(self, prices: Floats) -> None:
+        """Take multipliers of the cuts instead of those of a solution."""
+        self.y = on_grid(prices)
+        self.work += sum(len(self.rows[i].columns) for i in np.flatnonzero(self.y > 0))
+
     def add(self, found: Sequence[Cut]) -> None:
         """Add cuts."""
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]

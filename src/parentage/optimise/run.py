@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,9 +33,9 @@ from parentage.work.progress import Progress
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from parentage.arrays import Ints
+    from parentage.arrays import Floats, Ints
     from parentage.network.network import Network
     from parentage.optimise.cuts import Cut
     from parentage.optimise.cutting import Node
@@ -48,6 +49,9 @@ if TYPE_CHECKING:
 
 HEARTBEAT = 0.2
 """Seconds between two calls of the progress callback when nothing changes."""
+
+STEPS = ("step", "cut", "price")
+"""Arrays of a state: the multipliers of rounds."""
 
 TOLERANCE = 1e-6
 """A proof shows that no network is better by more than this (the arithmetic of LP solvers)."""
@@ -65,6 +69,9 @@ class Start:
         Cuts of another run over the same variables, whatever its lists and constraints; they hold
         for all networks. Whoever gives them, or none of them, begins from a network that is near,
         and no other is searched for before cutting.
+    steps
+        Rounds of that run which removed sets, one after the other: multipliers of cuts, by index.
+        They bound and remove before the first linear programme is solved.
     orders
         Orders of all variables of the lists that networks respect, to begin from as well.
     slot
@@ -73,6 +80,7 @@ class Start:
 
     network: Network | None = None
     cuts: Sequence[Cut] | None = None
+    steps: Sequence[Mapping[int, float]] = ()
     orders: Sequence[Sequence[int]] = ()
     slot: Slot | None = None
 
@@ -221,23 +229,33 @@ class Run:
     def to_state(self) -> SavedState:
         """Return what a later run can begin from: an order of the incumbent, and all cuts.
 
-        Bounds, removed sets and nodes of a tree are made again, by the cuts; order search and
-        dynamic programming begin anew. A cut is written once, as JSON text.
+        Bounds and removed sets are made again, by the cuts and by the rounds of roots that removed
+        sets, and so are nodes of a tree; order search and dynamic programming begin anew. A cut is
+        written once, as JSON text.
         """
         for part in self.parts:
             part.take_cuts()
+        steps = [step for part in self.parts for step in part.steps()]
         written: dict[Cut, str] = {}
         for part in self.all_parts():
             sets, variables = part.problem.members, part.problem.variables
-            for cut in part.cuts:
+            for cut in chain(part.cuts, *(cuts for cuts, _ in part.steps())):
                 written[cut] = self._written.get(cut) or json.dumps(
                     written_cut(cut, variables, sets), separators=(",", ":")
                 )
         self._written = written
         parents = [self.lists.parents_of(i).tolist() for i in self.chosen().tolist()]
         order = list(topological_order([str(v) for v in range(len(parents))], parents))
-        cuts = list(dict.fromkeys(written.values()))
-        return SavedState({"lists": self.lists.digest, "order": order, "cuts": cuts})
+        at = {text: i for i, text in enumerate(dict.fromkeys(written.values()))}
+        arrays = {
+            "step": np.repeat(
+                np.arange(len(steps)), np.array([len(cuts) for cuts, _ in steps], np.int64)
+            ),
+            "cut": np.array([at[written[cut]] for cuts, _ in steps for cut in cuts], np.int64),
+            "price": np.concatenate([np.zeros(0), *(prices for _, prices in steps)]),
+        }
+        values = {"lists": self.lists.digest, "order": order, "cuts": list(at)}
+        return SavedState(values, arrays)
 
     def note(self, phase: str, *, changed: bool) -> None:
         """Record a change and tell the caller; without a change only now and then."""
@@ -293,7 +311,8 @@ class Part:
 
     ``cost`` is that of the incumbent, without what its pieces have found; ``choice`` its sets, as
     indices into the problem; ``found_by`` the engine that found or proved it. ``cuts`` are those
-    that the part begins with, then those of its linear programme, as positions in it.
+    that the part begins with, then those of its linear programme, as positions in it. ``begun``
+    are rounds of an earlier run, as multipliers of those that it begins with.
     """
 
     def __init__(self, run: Run, problem: Problem) -> None:
@@ -305,6 +324,7 @@ class Part:
         self.proof = PartProof()
         self.effort = Effort()
         self.cuts: list[Cut] = []
+        self.begun: list[Floats] = []
         self._bound = problem.cheapest()
 
     @property
@@ -371,13 +391,32 @@ class Part:
 
     def take_cuts(self) -> list[Cut]:
         """Return the cuts; before the part is cut those that the run began with."""
-        known = self.run.start.cuts
-        if self.proof.root is None and not self.cuts and known:
+        start = self.run.start
+        if self.proof.root is None and not self.cuts and start.cuts:
             position = {int(v): i for i, v in enumerate(self.problem.variables)}
-            through = [moved(cut, position) for cut in known if cut.through]
-            self.cuts = project(known, position)
-            self.cuts += [cut for cut in through if cut is not None]
+            found: dict[object, Cut] = {}
+            at: list[list[int]] = []
+            places: dict[object, int] = {}
+            for cut in start.cuts:
+                same = moved(cut, position) if cut.through else None
+                own = project([cut], position) if same is None else [same]
+                found |= {one.key: one for one in own if one.key not in found}
+                at.append([places.setdefault(one.key, len(places)) for one in own])
+            self.cuts = list(found.values())
+            for step in start.steps:
+                prices = np.zeros(len(self.cuts))
+                for cut_at, price in step.items():
+                    prices[at[cut_at]] += price
+                if prices.any():
+                    self.begun.append(prices)
         return self.cuts
+
+    def steps(self) -> list[tuple[list[Cut], Floats]]:
+        """Return the rounds of the root that removed many sets, and that of the highest bound."""
+        root = self.proof.root
+        if root is None or root.best is None:
+            return []
+        return [step for step in [*root.telling, root.best] if step is not None]
 
     @property
     def bound(self) -> float:
@@ -425,7 +464,7 @@ def from_slot(slot: Slot | None, lists: CandidateLists) -> Start:
 
 
 def from_state(saved: SavedState, lists: CandidateLists) -> Start:
-    """Return the order and the cuts of :meth:`Run.to_state` that hold for ``lists``.
+    """Return the order, the cuts and the rounds of :meth:`Run.to_state` that hold for ``lists``.
 
     What a cut weighs that passes through variables holds for the lists it was found in only.
 
@@ -438,7 +477,25 @@ def from_state(saved: SavedState, lists: CandidateLists) -> Start:
     order = [int(v) for v in state["order"]]
     if sorted(order) != list(range(lists.n_variables)):
         raise ValueError("an order of other variables")
-    cuts = [read_cut(json.loads(text)) for text in state["cuts"]]
+    cuts, steps = rounds_of(saved)
     same = state["lists"] == lists.digest
-    kept = [cut for cut in cuts if same or not cut.through]
-    return Start(cuts=kept or None, orders=[order])
+    place = {i: j for j, i in enumerate(i for i, cut in enumerate(cuts) if same or not cut.through)}
+    return Start(
+        cuts=[cuts[i] for i in place] or None,
+        steps=[{place[i]: y for i, y in step.items() if i in place} for step in steps],
+        orders=[order],
+    )
+
+
+def rounds_of(saved: SavedState) -> tuple[list[Cut], list[dict[int, float]]]:
+    """Return the cuts of :meth:`Run.to_state`, and its rounds as multipliers by index of the cut.
+
+    Raises
+    ------
+    KeyError, TypeError, ValueError, IndexError
+        It is something else.
+    """
+    steps: dict[int, dict[int, float]] = {}
+    for step, cut, price in zip(*(saved.arrays[name].tolist() for name in STEPS), strict=True):
+        steps.setdefault(step, {})[cut] = price
+    return [read_cut(json.loads(text)) for text in saved.values["cuts"]], list(steps.values())

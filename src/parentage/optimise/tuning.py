@@ -44,7 +44,7 @@ class Tuning:
     soon: float = tuned(
         0.3,
         "share",
-        "Where dynamic programming is possible, cutting may take this share of its work before.",
+        "Cutting may take this share of the work of dynamic programming before that takes over.",
         "cuts never hand over to subsets",
     )
     warm_rounds: int = tuned(
@@ -110,7 +110,7 @@ class Tuning:
     crowded: int = tuned(
         3,
         "cuts",
-        "A support set is passed over when each of its variables has that many cuts of the round.",
+        "A support set is skipped if each of its variables is in this number of cuts of the round.",
         "support sets never passed over",
     )
     seeds: int = tuned(
@@ -162,7 +162,7 @@ class Tuning:
     spare: int = tuned(
         1000,
         "columns",
-        "Removed columns are kept up to half and this many.",
+        "Removed columns are deleted once they are half of all columns and half of this number.",
         "removed columns stay",
     )
     columns: int = tuned(

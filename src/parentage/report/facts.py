@@ -76,10 +76,10 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     last = f" It is {listed}." if listed else ""
     if (beside := found.beside()) is not None:
         how = f"under {score_title(scope)}: {beside}."
-        return f"{first} Not proven to be the best{among} {how}{last}"
-    more = "more" if found.gap is None else f"up to {amount(found.gap)} more"
+        return f"{first} Not proven optimal{among} {how}{last}"
+    more = "higher" if found.gap is None else f"up to {amount(found.gap)} higher"
     return (
-        f"{first} Not proven to be the best{among}: another one may score {more} under "
+        f"{first} Not proven optimal{among}: another network may score {more} under "
         f"{score_title(scope)}.{last}"
     )
 
@@ -163,23 +163,7 @@ def methods(
     if found.score is None or scope is None:
         said.append(f"The network was analysed with {program}.")
     else:
-        among = (scope.words() or " among all networks").strip()
-        proof = f"it is proven optimal {among} (tolerance {scope.tolerance:.2g})"
-        if not found.optimal:
-            gap = (
-                "" if found.gap is None else f"; the optimality gap is at most {amount(found.gap)}"
-            )
-            if (beside := found.beside()) is not None:
-                gap = f": {beside}"
-            proof = f"it is not proven optimal {among}{gap}"
-        limit = scope.max_parents
-        parents = "no limit on the number of parents" if limit is None else f"limit {limit}"
-        parents = parents if limit is None or isinstance(limit, int) else "limits on the parents"
-        said.append(
-            f"The structure with the highest {score_title(scope)} was learned with {program} "
-            f"({parents}): {proof}, with {counted(network.n_arcs, 'arc')} and the score "
-            f"{found.score:.4f}."
-        )
+        said.append(_about_structure(network, found, scope, program))
         said += [treated] if (treated := _about_missing(scope)) else []
         if table is not None and (scope.score or "").startswith("pnal"):
             few = about_few_rows(table, network.to_dict())
@@ -189,8 +173,8 @@ def methods(
     if support is not None:
         if any(one.need is not None for one in support.arcs):
             said.append(
-                "The need of a link is the score lost by the best network without it; the loss of "
-                "a direction is that of the best network with the arc reversed."
+                "The need of a link is how much lower the best network without it scores; the loss "
+                "of a direction is how much lower the best network with the arc reversed scores."
             )
         if support.bootstrap is not None and support.bootstrap.done:
             b = support.bootstrap
@@ -214,6 +198,31 @@ def methods(
         )
     said.append("Arcs are not claimed to be causal effects.")
     return " ".join(said)
+
+
+def _about_structure(network: Network, found: Finding, scope: Scope, program: str) -> str:
+    """Say how the structure was learned, and claim the highest score only where it is proven."""
+    limit = scope.max_parents
+    parents = "no limit on the number of parents"
+    if isinstance(limit, int):
+        parents = f"at most {counted(limit, 'parent')}"
+    elif limit is not None:
+        parents = "limits on the parents of single variables"
+    highest, how = f"the highest {score_title(scope)}", f"with {program} ({parents})"
+    among = scope.words() or " among all networks"
+    size = f"It has {counted(network.n_arcs, 'arc')} and the score {found.score:.4f}."
+    if found.optimal:
+        return (
+            f"The structure with {highest} was learned {how}: it is proven optimal{among} "
+            f"(tolerance {scope.tolerance:.2g}). {size}"
+        )
+    gap = "" if found.gap is None else f"; the optimality gap is at most {amount(found.gap)}"
+    if (beside := found.beside()) is not None:
+        gap = f": {beside}"
+    return (
+        f"Structures were searched for {highest} {how}: the best one found is not proven "
+        f"optimal{among}{gap}. {size}"
+    )
 
 
 def _about_missing(scope: Scope) -> str:
@@ -248,10 +257,10 @@ def about_probabilities(parameters: Parameters, *, completed: bool) -> str:
             f"(expectation maximisation){added}."
         )
     if added:
-        return f"Probabilities are shares of rows{added}."
+        return f"Probabilities are relative frequencies of the rows{added}."
     return (
-        "Probabilities are shares of rows (maximum likelihood): what never occurs together has "
-        "probability 0."
+        "Probabilities are relative frequencies of the rows (maximum likelihood): what never "
+        "occurs together has probability 0."
     )
 
 

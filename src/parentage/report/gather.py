@@ -354,11 +354,11 @@ def about_directions(arcs: tuple[ArcSupport, ...], equivalent: bool | None) -> t
         if equivalent:
             either += ", with the same score, or reversing it loses nothing"
             other = "“preferred by the score” elsewhere"
-        said.append(f"Direction: “either” where {either}; {other}. Neither tells what is a cause.")
+        said.append(f"Direction: “either” where {either}; {other}. No direction shows a cause.")
     if any(one.need_direction is not None for one in arcs):
         said.append(
-            "Loss if reversed: how far the best network with the arc reversed falls short of the "
-            "best one; where the work was stopped early, at least that much."
+            "Loss if reversed: how much lower the best network with the arc reversed scores than "
+            "the best network; a lower bound where the work was stopped early."
         )
     elif any(one.reversible is False for one in arcs):
         said.append(
@@ -374,14 +374,14 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         return ()
     said = []
     said.append(
-        "A link is firm when the best network without it is at least 20 times less probable "
-        "(need of ln 20 = 3.00 in nats) and at least 80 % of the replicates have it, as far as "
-        "these are known; otherwise it is open."
+        "A link is firm if the best network without it scores at least ln 20 = 3.00 nats lower "
+        "(under Bayesian scores: is at most 1/20 as probable) and at least 80 % of the replicates "
+        "have it, as far as these are known; otherwise it is open."
     )
     if any(one.need is not None for one in support.arcs):
         said.append(
-            "Need: how far the best network without this link falls short of the best one, both "
-            "proven; where the work was stopped early, at least that much."
+            "Need: how much lower the best network without this link scores than the best "
+            "network; a lower bound where the work was stopped early."
         )
     if support.bootstrap is not None:
         b = support.bootstrap
@@ -396,8 +396,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
             "In near-optimal: the share of "
             f"{counted(near.classes, 'equivalence class', 'equivalence classes')} with at least "
             f"1/{near.factor:g} of the best one's probability that have the arc"
-            f"{'' if near.complete else '; the list is not complete'}. Weight there: the share of "
-            "their probability that the networks with the arc have."
+            f"{'' if near.complete else '; the list is not complete'}. Weight there: the posterior "
+            "probability of the networks of these classes with the arc, divided by that of all."
         )
     return tuple(said)
 

@@ -473,21 +473,23 @@ def why_text(network: Network, v: int, one: Refused) -> str:
     """Say why a variable is not a parent of another, in words and numbers."""
     members = [shown(network.names[p]) for p in network.parents[v]]
     beside = f"Beside {' and '.join(members)} it" if members else "It"
-    alone = f"On its own it would gain {one.alone:.1f}. " if members and one.alone > 0 else ""
+    alone = ""
+    if members and one.alone > 0:
+        alone = f"As the only parent it would raise the score by {one.alone:.1f}. "
     if one.why == "cost":
         if one.cost is None:
             return f"{alone}{beside} would lower the score by {-one.change:.1f}."
         explains = max(0.0, one.change + one.cost)
         return (
-            f"{alone}{beside} explains {explains:.1f}{' more' if members else ''} and costs "
+            f"{alone}{beside} raises the log-likelihood by {explains:.1f} and costs a penalty of "
             f"{one.cost:.1f}."
         )
-    gain = f"It would gain {one.change:.1f} here, but"
+    gain = f"It would raise the score by {one.change:.1f}, but"
     if one.why == "cycle":
         way = " → ".join(shown(network.names[u]) for u in one.cycle)
         return f"{gain} it is a descendant: {way}. The arc would close a cycle."
     if one.why == "limit":
-        return f"{gain} the limit leaves no room for another parent."
+        return f"{gain} the child has as many parents as the limit allows."
     if one.why == "constraint":
         return f"{gain} the constraints do not allow it."
-    return f"It would gain {one.change:.1f} here: this network can be improved."
+    return f"It would raise the score by {one.change:.1f}: this network can be improved."

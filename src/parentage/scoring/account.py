@@ -221,8 +221,8 @@ class Account:
         if self.prior.symmetric:
             return ""
         return (
-            "The prior values the two directions of some arcs differently: reversing them changes "
-            "the score."
+            "The prior prefers one direction of some arcs, so networks of one equivalence class "
+            "can have different scores."
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -421,8 +421,8 @@ class Scope:
         rank = "proven best" if gap <= self.tolerance else f"at most {amount(gap)} below the best"
         more = f", and {origin.explored:,} larger ones" if origin.explored else ""
         return (
-            f"{rank} among the {origin.tallies.kept:,} listed parent sets (all sets of up to "
-            f"{most} parent{'' if most == 1 else 's'} were searched{more})"
+            f"{rank} of the networks that the {origin.tallies.kept:,} listed parent sets allow "
+            f"(all sets of up to {most} parent{'' if most == 1 else 's'} were searched{more})"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -534,7 +534,7 @@ class Completion:
             for i, step in enumerate(self.steps)
         ]
         end = (
-            "the network is optimal on the data that it completes itself"
+            "the network is optimal for the data completed with it"
             if self.settled
             else "stopped before the network repeated"
         )

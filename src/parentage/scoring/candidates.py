@@ -283,7 +283,7 @@ def cut_short_text(lists: CandidateLists, *, growing: bool = False) -> str:
     most = account.complete_to
     larger = "larger sets were not searched"
     if account.explored and growing:
-        larger = f"{account.explored:,} larger sets were tried where they promised most"
+        larger = f"the {account.explored:,} most promising larger sets were tried"
     elif account.explored:
         larger = f"with the {account.explored:,} larger sets found so far"
     if growing and (reason := why_not_grown(account)):

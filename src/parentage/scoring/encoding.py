@@ -17,9 +17,9 @@ is counted on is decided set by set (:mod:`parentage.kernels.missing`).
 
 **Residuals**: h of every variable, N·H(V | all others), is what nothing can explain; rules compare
 with it. h = G(all \\ V) − G(all), n + 1 sets counted: the variables are halved, one half is joined
-and the other gone into, so that n log n joins are enough. Of very many rows the partition is found
-by sorting, and a row that is alone in its class is left out from there on, as no further variable
-changes what it adds.
+and the other gone into, so that n log n joins are enough. The partition is found by sorting, and a
+row that is alone in its class is left out from there on, as no further variable changes what it
+adds.
 
 **Equal rows** are counted once. Every count is a sum over rows, so a row that occurs w times may be
 counted once with the weight w; all counts, and with them G, the scores and the rules, are the
@@ -70,7 +70,7 @@ from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Codes, Repeats
@@ -81,7 +81,6 @@ if TYPE_CHECKING:
 # Equal rows
 
 
-_Part = TypeVar("_Part")
 _Kind = TypeVar("_Kind", bound=np.generic)
 
 _merged: WeakKeyDictionary[Table, Table | int] = WeakKeyDictionary()
@@ -232,6 +231,7 @@ def words_of(
     table: Table, variables: Sequence[int] | npt.NDArray[np.int64]
 ) -> tuple[Layout, npt.NDArray[np.uint64]]:
     """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits."""
+    variables = np.asarray(variables, np.int64)
     layout = layout_of(table.cardinalities[variables])
     words, first = np.empty((layout.n_words, table.stored_rows), np.uint64), 0
     for block in blocks_of(table):
@@ -397,14 +397,15 @@ def encode(
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
     by = parse_score(score) if isinstance(score, str) else score
-    labels = Labels.of(table).join(table, context)
+    table.refuse_holes("this score", *HOLE_WAYS)
+    label, n_labels = labels_by(table, context)
 
     def distinct() -> int:
         known = distinct_rows(table)
-        return known if known >= table.n_rows // 2 else labels.join(table, kept).count
+        return known if known >= table.n_rows // 2 else labels_by(table, [*context, *kept])[1]
 
     grid = by.grid(table, kept, times, width, most_parents, distinct)
-    single = np.array([labels.G_with(table, v, grid.f) for v in kept], np.int64)
+    single = np.array([_G_with(table, v, label, n_labels, grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
         by_speed = by_speed[::-1]
@@ -412,7 +413,7 @@ def encode(
     _require_room(table, order)
     rows, codes, row_bits = _in_order(table, order)
     repeats = table.repeats[rows] if len(table.repeats) else table.repeats
-    first_rows, first_starts = _groups(labels, rows, repeats)
+    first_rows, first_starts = _groups(label[rows], n_labels, repeats)
     return Encoded(
         order=order,
         arity=np.ascontiguousarray(table.cardinalities[order]),
@@ -425,7 +426,7 @@ def encode(
         first_rows=first_rows,
         first_starts=first_starts,
         single=single[by_speed],
-        empty=labels.G(grid.f),
+        empty=int(grid.f[class_sizes(label, table.repeats, n_labels)].sum()),
     )
 
 
@@ -451,64 +452,53 @@ def _in_order(
     return rows, codes, row_bits
 
 
-@dataclass(frozen=True, eq=False)
-class Labels:
-    """The partition of the rows by some variables: a number below ``count`` for every row."""
+def labels_by(table: Table, variables: Sequence[int]) -> tuple[Ints, int]:
+    """Return the partition of the rows by some variables: a number for each, and how many.
 
-    of_row: Ints
-    count: int
-    repeats: Repeats | Ints = field(default_factory=lambda: np.empty(0, np.uint32))
-    """How often each row occurs; empty: once, each."""
+    >>> labels_by(Table.from_columns({"a": "xyxxy", "b": "uvuuu"}), [0, 1])
+    (array([0, 2, 0, 0, 1]), 3)
+    """
+    label = np.zeros(table.stored_rows, np.int64)
+    if not len(variables):
+        return label, 1
+    order, begins = _classes(words_of(table, variables)[1], len(label))
+    label[order] = np.cumsum(begins) - 1
+    return label, int(np.count_nonzero(begins))
 
-    @classmethod
-    def of(cls, table: Table) -> Labels:
-        """All rows in one class: the partition by no variable."""
-        table.refuse_holes("this score", *HOLE_WAYS)
-        return cls(np.zeros(table.stored_rows, np.int64), 1, table.repeats)
 
-    def join(self, table: Table, variables: Iterable[int]) -> Labels:
-        """Refine by more variables."""
-        from parentage.kernels.labels import join_columns
+def _classes(
+    words: Sequence[npt.NDArray[np.uint64]] | npt.NDArray[np.uint64], n_rows: int
+) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Return an order of the rows in which equal ones are neighbours, and where others begin."""
+    order = np.lexsort(words) if len(words) else np.arange(n_rows)
+    begins = np.zeros(len(order), np.bool_)
+    begins[:1] = True
+    for word in words:
+        in_order = word[order]
+        begins[1:] |= in_order[1:] != in_order[:-1]
+    return order, begins
 
-        chosen = np.array(list(variables), np.int64)
-        if not len(chosen):
-            return self
-        labels, count = self.of_row, np.int64(self.count)
-        if table.packed is None:
-            codes = table.to_codes()
-            labels, count = join_columns(labels, count, codes, chosen, table.cardinalities)
-            return Labels(labels, int(count), self.repeats)
-        for v in chosen:
-            column = table.column(v).astype(np.uint16)[None, :]
-            states = table.cardinalities[v : v + 1]
-            labels, count = join_columns(labels, count, column, np.zeros(1, np.int64), states)
-        return Labels(labels, int(count), self.repeats)
 
-    def G_with(self, table: Table, v: int, f: Ints) -> int:
-        """Return G of the partition that one more variable refines."""
-        states, rows = int(table.cardinalities[v]), len(self.of_row)
-        if self.count * states > 4 * rows:
-            return self.join(table, [v]).G(f)
-        sizes = np.zeros(self.count * states, np.int64)
-        for first in range(0, rows, TUNING.rows_at_once):
-            part = slice(first, first + TUNING.rows_at_once)
-            both = self.of_row[part] * states + table.column(v, first, first + TUNING.rows_at_once)
-            sizes += class_sizes(both, self.repeats[part], len(sizes))
-        return int(f[sizes].sum())
-
-    def G(self, f: Ints) -> int:
-        """Σ f(rows of a class) over the classes."""
-        return int(f[class_sizes(self.of_row, self.repeats, self.count)].sum())
+def _G_with(table: Table, v: int, label: Ints, n_labels: int, f: Ints) -> int:
+    """Return G of the partition that a variable makes of labelled rows."""
+    states, rows = int(table.cardinalities[v]), len(label)
+    if n_labels * states > 4 * rows:
+        both = np.unique(label * states + table.column(v), return_inverse=True)[1]
+        return int(f[class_sizes(both, table.repeats)].sum())
+    sizes = np.zeros(n_labels * states, np.int64)
+    for first in range(0, rows, TUNING.rows_at_once):
+        part = slice(first, first + TUNING.rows_at_once)
+        both = label[part] * states + table.column(v, first, first + TUNING.rows_at_once)
+        sizes += class_sizes(both, table.repeats[part], len(sizes))
+    return int(f[sizes].sum())
 
 
 def _groups(
-    partition: Labels, in_order: Ints, repeats: Repeats
+    labels: Ints, n_labels: int, repeats: Repeats
 ) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.uint32]]:
     """Rows by label, labels with a single row left out, and where each label's rows start."""
-    if partition.count == 1 and len(in_order) > 1:
-        n_rows = len(in_order)
-        return np.arange(n_rows, dtype=np.uint32), np.array([0, n_rows], np.uint32)
-    labels = partition.of_row[in_order]
+    if n_labels == 1 and len(labels) > 1:
+        return np.arange(len(labels), dtype=np.uint32), np.array([0, len(labels)], np.uint32)
     rows, sizes = np.bincount(labels), class_sizes(labels, repeats)
     order = np.argsort(labels, kind="stable")
     several = sizes[labels[order]] >= 2
@@ -561,7 +551,7 @@ def encode_missing(
     kept = [v for v in range(table.n_variables) if v not in left_out]
     times = math.prod(int(table.cardinalities[v]) for v in context)
     part = rows_with(table, context)
-    label = Labels.of(part.select(table.names[v] for v in context)).join(part, context)
+    label, n_labels = labels_by(part, context)
     return EncodedMissing(
         order=np.array(kept, np.int64),
         arity=np.ascontiguousarray(table.cardinalities[kept]),
@@ -569,8 +559,8 @@ def encode_missing(
         grid=score.grid(table, kept, times, width, None, lambda: part.stored_rows),
         context_states=times,
         repeats=part.repeats,
-        label=label.of_row,
-        n_labels=label.count,
+        label=label,
+        n_labels=n_labels,
         n_rows=table.n_rows,
     )
 
@@ -582,40 +572,11 @@ def rows_with(table: Table, variables: Sequence[int]) -> Table:
 
 def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
     """Return h of every variable, in fixed point."""
-    table, f = merged(table), encoded.grid.f
     order = [int(v) for v in encoded.order]
-    if table.stored_rows > TUNING.many_rows:
-        rows = _Rows.of(table, [*context, *order], f)
-        numbers = range(len(context), len(context) + len(order))
-        rows = rows.joined(range(len(context)))
-        everything = rows.joined(numbers).G()
-        by_number = dict(leave_one_out(rows, list(numbers), _Rows.joined, _Rows.G))
-        without = {order[i - len(context)]: G for i, G in by_number.items()}
-    else:
-        start = Labels.of(table).join(table, context)
-        everything = start.join(table, order).G(f)
-        parts = leave_one_out(start, order, lambda p, of: p.join(table, of), lambda p: p.G(f))
-        without = dict(parts)
-    return np.array([without[v] - everything for v in order], np.int64)
-
-
-def leave_one_out(
-    part: _Part,
-    variables: list[int],
-    join: Callable[[_Part, list[int]], _Part],
-    value: Callable[[_Part], int],
-) -> Iterator[tuple[int, int]]:
-    """Yield (V, G of all the variables but V): ``join`` refines a partition, ``value`` is its G.
-
-    No more than log n partitions are in memory at a time.
-    """
-    if len(variables) == 1:
-        yield variables[0], value(part)
-        return
-    half = len(variables) // 2
-    left, right = variables[:half], variables[half:]
-    yield from leave_one_out(join(part, right), left, join, value)
-    yield from leave_one_out(join(part, left), right, join, value)
+    rows = _Rows.of(merged(table), [*context, *order], encoded.grid.f)
+    rows, numbers = rows.joined(range(len(context))), range(len(context), len(context) + len(order))
+    everything, without = rows.joined(numbers).G(), dict(rows.leave_one_out(numbers))
+    return np.array([without[i] - everything for i in numbers], np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -671,16 +632,23 @@ class _Rows:
             sizes = np.diff(first, append=len(order))
         return self.settled + self._sum(sizes)
 
+    def leave_one_out(self, variables: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """Yield (V, G of all the variables but V).
+
+        No more than log n partitions are in memory at a time.
+        """
+        if len(variables) == 1:
+            yield variables[0], self.G()
+            return
+        half = len(variables) // 2
+        left, right = variables[:half], variables[half:]
+        yield from self.joined(right).leave_one_out(left)
+        yield from self.joined(left).leave_one_out(right)
+
     def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Return an order of the rows, class after class, and where in it a class begins."""
         used = [word & digits for word, digits in zip(self.words, mask, strict=True) if digits]
-        order = np.lexsort(used) if used else np.arange(self.words.shape[1])
-        begins = np.zeros(len(order), np.bool_)
-        begins[:1] = True
-        for word in used:
-            in_order = word[order]
-            begins[1:] |= in_order[1:] != in_order[:-1]
-        return order, begins
+        return _classes(used, self.words.shape[1])
 
     def _sum(self, sizes: npt.NDArray[np.integer]) -> int:
         parts = range(0, len(sizes), TUNING.rows_at_once)

@@ -106,8 +106,8 @@ class Explanation:
             return []
         rest = -self.at_most - self.unexplained
         return [
-            f"It and all its supersets score at most {self.at_most:.4f}: {self.unexplained:.4f} "
-            f"that nothing explains, and {rest:.4f} {self.of_bound}."
+            f"The set and all its supersets score at most {self.at_most:.4f}: "
+            f"{self.unexplained:.4f} that no variables explain, and {rest:.4f} {self.of_bound}."
         ]
 
     def _reasons(self) -> list[str]:
@@ -115,8 +115,8 @@ class Explanation:
         if not fired:
             if self.kept or not self.parents:
                 return []
-            return ["No rule prunes it beforehand: the set has to be counted."]
-        lines = ["It and all its supersets could be pruned without counting it:"]
+            return ["No rule prunes the set before it is counted."]
+        lines = ["The set and all its supersets could be pruned without counting it:"]
         for name in dict.fromkeys(check.rule for check in fired):
             of_rule = [check for check in fired if check.rule == name]
             lines.append(f"  {name:<11}{in_words(of_rule[0], self.child, self.parents)}")

@@ -12,9 +12,8 @@ class Tuning:
     Parameters
     ----------
     many_rows
-        Above this many rows a table is encoded without codes, its residuals are counted by
-        sorting, and a sample tells whether merging rows pays (benchmarks/results/rows.md, memory of
-        10,000,000 rows and more).
+        Above this many rows a table is encoded without codes, and a sample tells whether merging
+        rows pays (benchmarks/results/rows.md, memory of 10,000,000 rows and more).
     rows_at_once
         Rows that are counted together where a set is counted the plain way.
     block_rows
@@ -29,6 +28,11 @@ class Tuning:
         Sets of a level that are looked through at a time: between two blocks a search can be
         stopped, and the pages of mapped levels are let go (benchmarks/results/memory.md, rows
         with a disk).
+    narrow_bins
+        Values of Bin of one child whose numbers have two bytes.
+    prefixes_at_once
+        Prefixes of a level whose joins are added up together, to know how many joins come before a
+        set without storing it for each.
     subsets_at_once
         Sets whose subsets are looked up together when lists are made.
     most_joins, fewest_joins, rows_joined
@@ -93,6 +97,8 @@ class Tuning:
     worth_merging: float = 0.75
     sample_bits: int = 6
     sets_at_once: int = 1 << 20
+    narrow_bins: int = 1 << 16
+    prefixes_at_once: int = 1 << 12
     subsets_at_once: int = 1 << 16
     most_joins: int = 65_536
     fewest_joins: int = 256

@@ -271,7 +271,9 @@ class Walk:
                 )
             node.left = np.flatnonzero(state.left & self._inside(node))
         else:
-            raise ProofError(f"{where}: it stays open after its last step")
+            raise ProofError(
+                f"{where}: neither its steps nor a branch, split or solution closes it"
+            )
 
     def _branch(
         self, node: WalkedNode, branch: tuple[int, int, int, int], state: SetsLeft, depth: int

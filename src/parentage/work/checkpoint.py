@@ -58,7 +58,9 @@ _NUMBER = "(0|[1-9][0-9]*)"
 _STATE = re.compile(rf"(job|first|growth|em|(search|solve)-{_NUMBER})\.state")
 """Names of states: the job, and the slots."""
 
-ARRAY = re.compile(rf"(search-{_NUMBER})-(level|below|memory|sets|kept)-{_NUMBER}-[0-9]")
+ARRAY = re.compile(
+    rf"(search-{_NUMBER})-(level|below|memory|bins|(wide-)?sets|kept)-{_NUMBER}-[0-9]"
+)
 """Names of arrays: slot, what they hold, number of members, field."""
 
 _PASSING = re.compile(

@@ -79,7 +79,7 @@ _opened: dict[tuple[Path, int], tuple[Path, Any]] = {}
 
 
 def nothing() -> None:
-    """Continue to wait."""
+    """Continue: what is called now and then where nothing ends the work."""
 
 
 class LostError(Exception):

@@ -216,16 +216,16 @@ def with_facts(lists: CandidateLists, content: Mapping[str, Any]) -> CandidateLi
         raise ListsError(
             "the sets or the account have changed since the file was written (the digest "
             "differs): the file is damaged, or was changed by hand; write it again, or delete "
-            "the line of facts to use the lists as those of another program"
+            "its account (the line # facts or META parentage) to use the lists as those of another "
+            "program"
         )
     if isinstance(origin, Account):
         origin = Unknown()
         warn(
             DataWarning(
-                "no digest covers the account of these lists (the file was written by a "
-                "release before 0.3, or changed by hand): they are treated as lists of "
-                "another program, and a proof covers only the networks that they allow; "
-                "score the table again to prove more"
+                "these lists have an account without a digest (a release before 0.3 wrote the "
+                "file, or it was changed by hand): the account is ignored, and a proof covers only "
+                "the networks that the lists allow; for a proof about the table, score it again"
             ),
         )
     return replace(lists, account=origin)
@@ -243,9 +243,9 @@ def json_object(text: str) -> dict[str, Any]:
     try:
         content = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ListsError(f"the file's line of facts is damaged: {str(error)[:80]}") from None
+        raise ListsError(f"the account in the file is damaged: {str(error)[:80]}") from None
     if not isinstance(content, dict):
-        raise ListsError("the file's line of facts is damaged: not an object")
+        raise ListsError("the account in the file is damaged: not an object")
     return content
 
 

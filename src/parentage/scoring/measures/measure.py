@@ -24,13 +24,14 @@ import numpy.typing as npt
 from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
+from parentage.work.executor import nothing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from parentage.arrays import Ints, Numbers, Words
     from parentage.data.table import Table
-    from parentage.kernels.levels import Facts, Level
+    from parentage.kernels.levels import Facts, Level, NewLevel, Values
     from parentage.scoring.encoding import Encoded, Encoding
     from parentage.scoring.rules import FamilyNumbers, RuleSet
     from parentage.scoring.search.levels import LevelStep
@@ -97,7 +98,7 @@ class Measure(ABC):
         return self.plan.encoded
 
     @abstractmethod
-    def first(self) -> tuple[Level, Columns]:
+    def first(self) -> tuple[NewLevel, Columns]:
         """Return the single variables, and the columns of the empty set below them."""
 
     def uncounted(self, sets: int) -> Columns:
@@ -126,7 +127,7 @@ class Measure(ABC):
         more that there are ``complete_to`` + 1.
         """
 
-    def stored(self, new: Level, step: LevelStep) -> Level:
+    def stored(self, new: NewLevel, step: LevelStep) -> NewLevel:
         """Return the sets of a new level that a further one may need; ``new`` may be changed.
 
         It is counted and scored.
@@ -134,7 +135,7 @@ class Measure(ABC):
         del step
         return new
 
-    def best_alone(self, first: Level) -> Ints:
+    def best_alone(self, first: NewLevel) -> Ints:
         """Return ``[x, y]``: Bin of no parent on the diagonal; see :func:`with_single_parents`."""
         n = len(first.members)
         alone = np.full((n, n), -(2**62), np.int64)
@@ -158,27 +159,24 @@ class Measure(ABC):
         )
 
     def join(
-        self, span: tuple[np.int64, np.int64], step: LevelStep, room: Level, tally: Ints
+        self, span: tuple[np.int64, np.int64], step: LevelStep, room: NewLevel, tally: Ints
     ) -> int:
         """Join a run of sets into ``room`` and judge their families; return how many are left."""
         from parentage.kernels.levels import join_whole, judge_level
 
         level = step.level
-        end = join_whole(
-            *span, step.siblings, level.members, level.subsets, level.best,
-            room.members, room.subsets, room.best,
-        )  # fmt: skip
+        end = join_whole(*span, step.siblings, level, room.members, room.subsets, room.best)
         return int(judge_level(np.int64(end), room, level, step.facts, step.terms, tally))
 
     def least_products(self, level: Level, complete_to: int) -> npt.NDArray[np.float64]:
         """Return per child the fewest joint states of parents beyond ``complete_to``; ∞: none."""
         from parentage.kernels.levels import fewest_states
 
-        encoded, members, best = self.encoded, level.members, level.best
+        encoded, members, bins = self.encoded, level.members, level.bins
         least = np.full(encoded.n_variables, np.inf)
         states = encoded.arity.astype(np.float64)
-        for some in blocks(len(members), members, best):
-            fewest_states(members[some], best[some], states, least)
+        for some in blocks(len(members), members, bins):
+            fewest_states(members[some], bins[some], states, least)
         least[self.plan.capped(complete_to + 1) != -1] = np.inf
         more = complete_to + 1 - (members.shape[1] - 1)
         least *= math.prod(sorted(encoded.arity.tolist())[:more])
@@ -238,17 +236,32 @@ class Measure(ABC):
         """
 
 
-def arrays_of(level: Level) -> tuple[Array, ...]:
-    """Return the arrays of a level, one row per set each: members, subsets, best, columns."""
-    return (level.members, level.subsets, level.best, *level.columns)
+def arrays_of(level: Level | NewLevel) -> tuple[Array, ...]:
+    """Return the arrays of a level, one row per set each: members, subsets, Bin, columns."""
+    return (*level[:3], *level.columns)
 
 
-def level_of(arrays: Iterable[Array]) -> Level:
+def level_of(arrays: Iterable[Array], values: Values) -> Level:
     """Make a level of the arrays that it is stored as (:func:`arrays_of`)."""
     from parentage.kernels.levels import Level
 
+    members, subsets, bins, *columns = arrays
+    return Level(members, subsets, bins, values, tuple(columns))
+
+
+def new_level_of(arrays: Iterable[Array]) -> NewLevel:
+    """Make a new level of its arrays (:func:`arrays_of`)."""
+    from parentage.kernels.levels import NewLevel
+
     members, subsets, best, *columns = arrays
-    return Level(members, subsets, best, tuple(columns))
+    return NewLevel(members, subsets, best, tuple(columns))
+
+
+def best_of(level: Level, some: slice = slice(None)) -> Ints:
+    """Return Bin of some sets of a level, or DEAD + rule, ``[set, child]``."""
+    values = level.values
+    best: Ints = values.value[values.start[level.members[some]] + level.bins[some]]
+    return best
 
 
 def with_single_parents(best_alone: Ints, pairs: Level) -> Ints:
@@ -261,15 +274,11 @@ def with_single_parents(best_alone: Ints, pairs: Level) -> Ints:
     alone = np.full_like(best_alone, DEAD)
     np.fill_diagonal(alone, best_alone.diagonal())
     a, b = pairs.members[:, 0], pairs.members[:, 1]
-    alone[a, b], alone[b, a] = pairs.best[:, 0], pairs.best[:, 1]
+    alone[a, b], alone[b, a] = best_of(pairs).T
     return alone
 
 
-def never() -> None:
-    """Do not end what was begun."""
-
-
-def blocks(rows: int, *arrays: Array, check: Callable[[], None] = never) -> Iterator[slice]:
+def blocks(rows: int, *arrays: Array, check: Callable[[], None] = nothing) -> Iterator[slice]:
     """Cut many sets into slices, worked on one after the other; mapped pages go after each.
 
     ``check`` is called before each but the first, and may end the work by raising.

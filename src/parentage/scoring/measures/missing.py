@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.encoding import EncodedMissing, complete_residuals, encode_missing
-from parentage.scoring.measures.measure import Measure, arrays_of, blocks, level_of
+from parentage.scoring.measures.measure import Measure, arrays_of, blocks, new_level_of
 from parentage.scoring.rules import FamilyNumbers
 from parentage.scoring.scores.node_average import observed_rows
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Level
+    from parentage.kernels.levels import Level, NewLevel
     from parentage.kernels.missing import MissingTerms
     from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.scores import NodeAverage
@@ -65,14 +65,14 @@ class MissingMeasure(Measure):
         """The definition of the score."""
         return self.plan.score  # type: ignore[return-value]  # the catalogue says so
 
-    def first(self) -> tuple[Level, Columns]:
+    def first(self) -> tuple[NewLevel, Columns]:
         """Return the single variables, and the empty set."""
         e, grid = self.encoded, self.encoded.grid
         members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
         rows, left = self._count(members)
         best = self._likelihoods(rows, left[:, 0]) - grid.unit * np.minimum(e.arity - 1, grid.cap)
         subsets = np.zeros((len(members), 1), np.int32)
-        level = level_of([members, subsets, np.ascontiguousarray(best[:, None]), rows])
+        level = new_level_of([members, subsets, np.ascontiguousarray(best[:, None]), rows])
         return level, (np.array([e.total_rows]),)
 
     def terms(
@@ -94,11 +94,11 @@ class MissingMeasure(Measure):
         rows, left = self._count(members)
         return (rows,), terms._replace(left=left)
 
-    def stored(self, new: Level, step: LevelStep) -> Level:
+    def stored(self, new: NewLevel, step: LevelStep) -> NewLevel:
         """Leave out what is never seen together, with all that contains it."""
         del step
         seen = new.columns[0] > 0
-        return level_of(array[seen] for array in arrays_of(new))
+        return new_level_of(array[seen] for array in arrays_of(new))
 
     def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: h over the most rows that a live family has."""
@@ -106,12 +106,12 @@ class MissingMeasure(Measure):
 
         del below
         e, grid = self.encoded, self.encoded.grid
-        members, best, rows = level.members, level.best, level.columns[0]
+        members, bins, rows = level.members, level.bins, level.columns[0]
         least = self.least_products(level, complete_to)
         most_rows = np.ones(e.n_variables, np.int64)
-        for some in blocks(len(members), members, rows, best):
+        for some in blocks(len(members), members, rows, bins):
             of_family = np.repeat(rows[some], members.shape[1]).reshape(-1, members.shape[1])
-            most_of_live(members[some], best[some], of_family, most_rows)
+            most_of_live(members[some], bins[some], of_family, most_rows)
         unexplained = grid.to_float(self.plan.h) * (e.n_rows / most_rows)
         price = e.w * (e.arity.astype(np.float64) - 1) * least
         bound: npt.NDArray[np.float64] = float(grid.to_float(grid.tolerance)) - unexplained - price

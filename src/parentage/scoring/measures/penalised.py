@@ -15,7 +15,7 @@ import numpy.typing as npt
 from parentage.scoring.measures.measure import (
     CountedMeasure,
     arrays_of,
-    level_of,
+    new_level_of,
     sum_alone,
     sums_with_each,
 )
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
-    from parentage.kernels.levels import Level
+    from parentage.kernels.levels import Level, NewLevel
     from parentage.kernels.likelihoods import LikelihoodTerms
     from parentage.scoring.encoding import Encoded
     from parentage.scoring.measures.measure import Columns, Members
@@ -60,16 +60,16 @@ class PenalisedMeasure(CountedMeasure):
         """N·H of every variable."""
         return self.encoded.entropies
 
-    def first(self) -> tuple[Level, Columns]:
+    def first(self) -> tuple[NewLevel, Columns]:
         """Return the single variables, and G of the empty set."""
         e = self.encoded
         best = (e.single - e.empty - e.grid.unit * (e.arity - 1))[:, None]
         members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
         subsets = np.zeros((e.n_variables, 1), np.int32)
-        level = level_of([members, subsets, np.ascontiguousarray(best), e.single])
+        level = new_level_of([members, subsets, np.ascontiguousarray(best), e.single])
         return level, (np.array([e.empty], np.int64),)
 
-    def best_alone(self, first: Level) -> Ints:
+    def best_alone(self, first: NewLevel) -> Ints:
         """Return nothing: no set is kept for a variable outside it."""
         del first
         return np.empty((0, 0), np.int64)
@@ -88,7 +88,7 @@ class PenalisedMeasure(CountedMeasure):
         )  # fmt: skip
 
     def join(
-        self, span: tuple[np.int64, np.int64], step: LevelStep, room: Level, tally: Ints
+        self, span: tuple[np.int64, np.int64], step: LevelStep, room: NewLevel, tally: Ints
     ) -> int:
         """Join and judge in one go; a set without a live family is passed over."""
         from parentage.kernels.likelihoods import join_siblings
@@ -104,7 +104,7 @@ class PenalisedMeasure(CountedMeasure):
         del uncounted
         return (self.encoded.count(members),), terms
 
-    def stored(self, new: Level, step: LevelStep) -> Level:
+    def stored(self, new: NewLevel, step: LevelStep) -> NewLevel:
         """Leave out sets that nothing is built on, where Theorem 1⁺ tells."""
         from parentage.kernels.judging import THM1P
         from parentage.kernels.likelihoods import leave_ended
@@ -112,7 +112,7 @@ class PenalisedMeasure(CountedMeasure):
         if not (step.terms.closed and step.facts.rules & 1 << THM1P):
             return new
         left = leave_ended(new, step.level.columns[0], step.facts.slack, step.terms)
-        return level_of(array[:left] for array in arrays_of(new))
+        return new_level_of(array[:left] for array in arrays_of(new))
 
     def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the penalty of the fewest joint states."""

@@ -21,9 +21,10 @@ from parentage.data.table import class_sizes
 from parentage.scoring.measures.measure import (
     CountedMeasure,
     arrays_of,
+    best_of,
     blocks,
     level_of,
-    never,
+    new_level_of,
     sum_alone,
     sums_with_each,
 )
@@ -32,6 +33,7 @@ from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.scores.fixed_point import ln
 from parentage.scoring.scores.score import joint_counts, joint_states
 from parentage.scoring.tuning import TUNING
+from parentage.work.executor import nothing
 from parentage.work.stop import StoppedError
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Ints
     from parentage.data.table import Repeats, Table
-    from parentage.kernels.levels import Level
+    from parentage.kernels.levels import Level, NewLevel
     from parentage.kernels.sums import SumTerms
     from parentage.scoring.measures.measure import Columns, Members
     from parentage.scoring.scores import BySums
@@ -187,7 +189,7 @@ class SumMeasure(CountedMeasure):
         nothing, row = np.empty(0, np.int64), np.empty(sets, np.int32)
         return nothing, nothing[:, None], row[:0], row
 
-    def first(self) -> tuple[Level, Columns]:
+    def first(self) -> tuple[NewLevel, Columns]:
         """Return the single variables, and the empty set."""
         n, counts = self.encoded.n_variables, self.single_counts
         row: npt.NDArray[np.int32] = self.multisets.times(0)[self.kind, 0]
@@ -202,7 +204,8 @@ class SumMeasure(CountedMeasure):
         occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
         members, subsets = np.arange(n, dtype=np.uint16)[:, None], np.zeros((n, 1), np.int32)
         counted = (value, minus, np.array(occupied, np.int32), row)
-        return level_of([members, subsets, np.ascontiguousarray(best[:, None]), *counted]), below
+        best = np.ascontiguousarray(best[:, None])
+        return new_level_of([members, subsets, best, *counted]), below
 
     def _minus_of(self, value: Ints, counts: list[Ints]) -> Ints:
         """Return ``minus[set, column]`` from the counts themselves."""
@@ -284,7 +287,7 @@ class SumMeasure(CountedMeasure):
             raise StoppedError("memory")
         return np.stack([self.value_function(q) for q in products])
 
-    def counts_cells(self, level: Level, size: int, check: Callable[[], None] = never) -> bool:
+    def counts_cells(self, level: Level, size: int, check: Callable[[], None] = nothing) -> bool:
         """Whether knowing the joint states of sets of this size can let Theorem 4 fire."""
         from parentage.kernels.judging import CELLS, DEAD
         from parentage.kernels.levels import most_of_live
@@ -294,9 +297,9 @@ class SumMeasure(CountedMeasure):
         top = np.full(len(self.kind), -DEAD, np.int64)
         cells = min(self.n_rows, max(self.multisets.products(size)))
         enough = self.slack - self.plan.h - self.log_arity * cells
-        members, best = level.members, level.best
-        for some in blocks(len(members), members, best, check=check):
-            most_of_live(members[some], best[some], best[some], top)
+        members, bins = level.members, level.bins
+        for some in blocks(len(members), members, bins, check=check):
+            most_of_live(members[some], bins[some], best_of(level, some), top)
             if (top >= enough).any():
                 return True
         return False
@@ -367,7 +370,7 @@ class SumMeasure(CountedMeasure):
         cells = np.full(len(states), self.n_rows, np.int64)
         arrays, (value, minus, _, _) = arrays_of(level), below
         for some in blocks(len(level.members), *arrays, *below):
-            part = level_of(array[some] for array in arrays)
+            part = level_of((array[some] for array in arrays), level.values)
             least_of_live(part, value, minus, self.column, self.constant, price, cells)
         found = np.full(len(states), -np.inf)
         for x in np.nonzero(np.isfinite(states))[0]:

@@ -12,7 +12,7 @@ import math
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError
-from parentage.scoring.catalogue import parse_name
+from parentage.scoring.catalogue import PENALISED, parse_name
 from parentage.scoring.scores.node_average import NodeAverage
 from parentage.scoring.scores.penalised import Penalised
 from parentage.scoring.scores.score import Score, conditional_entropy, entropy_sum, free_parameters
@@ -43,6 +43,7 @@ __all__ = [
 
 
 _DEFINITIONS: dict[str, type[Score]] = {
+    **dict.fromkeys(PENALISED, Penalised),
     "qnml": QNML,
     "bdeu": Dirichlet,
     "k2": Dirichlet,
@@ -50,7 +51,7 @@ _DEFINITIONS: dict[str, type[Score]] = {
     "fnml": FNML,
     "pnal": NodeAverage,
 }
-"""All but the penalised likelihoods."""
+"""The class of every score in the catalogue."""
 
 
 def parse_score(name: str) -> Score:
@@ -60,7 +61,7 @@ def parse_score(name: str) -> Score:
     ('bic', 'ebic:0.5', 'bdeu:1')
     """
     kind, parameter = parse_name(name)
-    return _DEFINITIONS.get(kind.name, Penalised)(kind, parameter)
+    return _DEFINITIONS[kind.name](kind, parameter)
 
 
 def unit_of(log_base: float | str | None) -> float:

@@ -59,9 +59,10 @@ class Score(ABC):
         table.refuse_holes(f"the score {self.name}", *HOLE_WAYS)
         return self
 
-    @abstractmethod
     def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
-        """Return the score of one family in nats, by definition."""
+        """Return the score of one family in nats: its likelihood less its price, G by G."""
+        likelihood = entropy_sum(table, [x, *parents]) - entropy_sum(table, parents)
+        return likelihood - self.price(table, x, parents)
 
     @abstractmethod
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:

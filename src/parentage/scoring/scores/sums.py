@@ -45,7 +45,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from parentage.scoring.scores.fixed_point import FixedPoint, Longs, ln, require_numbers
-from parentage.scoring.scores.score import Score, entropy_sum, joint_counts, joint_states
+from parentage.scoring.scores.score import Score, joint_counts, joint_states
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -283,11 +283,6 @@ class QNML(BySums):
 
     by_states = True
 
-    def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
-        """Return LL − [ln C(N, r q) − ln C(N, q)]."""
-        likelihood = entropy_sum(table, [x, *parents]) - entropy_sum(table, parents)
-        return likelihood - self.price(table, x, parents)
-
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the penalty, which grows with q (Lemma 7)."""
         q = joint_states(table, parents)
@@ -324,11 +319,6 @@ class FNML(BySums):
     def own_minus(self) -> bool:
         """Every number of states has a regret of its own."""
         return True
-
-    def local(self, table: Table, x: int, parents: Sequence[int]) -> float:
-        """Return LL − Σ_j ln C(n_j, r)."""
-        likelihood = entropy_sum(table, [x, *parents]) - entropy_sum(table, parents)
-        return likelihood - self.price(table, x, parents)
 
     def price(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return the penalty, which grows when configurations are split (Lemma 8)."""

@@ -36,15 +36,15 @@ from parentage.scoring.measures.measure import (
     arrays_of,
     blocks,
     level_of,
-    never,
     with_single_parents,
 )
+from parentage.scoring.search.bins import Bins, NewSets, number_type
 from parentage.scoring.search.forecast import extrapolate, seconds_for, sizes_at_most
 from parentage.scoring.search.state import Kept, LevelBuffer, Outcome, SearchState
 from parentage.scoring.tuning import TUNING
 from parentage.work import tuning as work_tuning
 from parentage.work.array_files import is_mapped, room_beside
-from parentage.work.executor import WorkerPool, in_order, size_of
+from parentage.work.executor import WorkerPool, in_order, nothing, size_of
 from parentage.work.progress import Progress
 from parentage.work.stop import Stop, StoppedError, now
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from parentage.arrays import Ints
-    from parentage.kernels.levels import Facts, Level
+    from parentage.kernels.levels import Facts, Level, NewLevel
     from parentage.scoring.encoding import Encoding
     from parentage.scoring.measures.measure import Measure
     from parentage.scoring.search.plan import SearchPlan
@@ -101,6 +101,7 @@ class LevelSearch:
     def __post_init__(self) -> None:
         plan = self.plan
         self.measure, self.outcome = plan.measure, self.state.outcome
+        self.state.bins = Bins(plan.encoded.n_variables)
         self.deepest = min(plan.deepest, plan.encoded.n_variables - 1)
         self.price = price_of_join(plan)
         self.paused = 0.0  # seconds of this level in which others worked
@@ -123,16 +124,17 @@ class LevelSearch:
     def _begin(self) -> None:
         """Start with single variables, or with what is known of an earlier run."""
         measure, state = self.measure, self.state
-        self.level, self.below = measure.first()
-        self.alone = measure.best_alone(self.level)
+        first, self.below = measure.first()
+        self.level = state.bins.first_level(first)
+        self.alone = measure.best_alone(first)
         if not state.in_degree:
-            keep_empty_sets(self.plan, self.level, self.outcome)
+            keep_empty_sets(self.plan, first, self.outcome)
             state.begin(1, self._arrays())
             return
         for memory in state.arrays["memory"]:
             self.alone = np.array(memory)
         if state.in_degree > 1:
-            self.level = level_of(state.arrays["level"])
+            self.level = level_of(state.arrays["level"], self.level.values)
             self.below = tuple(state.arrays["below"])
 
     @property
@@ -187,9 +189,9 @@ class LevelSearch:
         facts = self.measure.facts(self.level, self.alone)
         terms = self.measure.terms(self.level, self.below, store, check)
         step = LevelStep(self.level, len(self.below[0]), facts, terms, store, check)
-        left = int(step.pairs[-1]) - at.pairs
+        left = step.joins - at.pairs
         endless = stop.deadline == math.inf and not ends_by_rules(self.plan)
-        if endless and step.pairs[-1] > TUNING.most_sets:
+        if endless and step.joins > TUNING.most_sets:
             raise StoppedError("forecast")
         if self.foresee and at.in_degree > 1 and not short:
             self._foresee(left)
@@ -198,7 +200,7 @@ class LevelSearch:
             check()
         if at.slot is None and (self.foresee or self.up_to is not None):
             self.joining_since = now()
-            at.new = LevelBuffer(at.new.name, (), self._is_worth, self._bound)
+            at.new = LevelBuffer(at.new.name, (), self._is_worth, self._bound, at)
         Kernel.expect(TUNING.plain_per_join * left)
         self._do(step, context)
         if short and stop.is_over():
@@ -210,7 +212,7 @@ class LevelSearch:
         outcome, at = self.outcome, self.state
         stop, workers = context.stop, context.pool
         memory = math.inf if stop.memory is None else stop.memory
-        arrays = (*arrays_of(step.level), *step.siblings, step.pairs)
+        arrays = (*arrays_of(step.level), *step.siblings)
         held = resident(arrays) + outcome.listing()
         most = step.per_task(self.measure.encoded, workers, stop.seconds_left)
         tasks, shared = step.tasks(at.pairs, most), (self.measure, step)
@@ -221,14 +223,14 @@ class LevelSearch:
                 outcome.add(found)
                 held += found.listing()
                 if step.store and parts is not None:
-                    at.new.add(parts)
+                    at.new.add(at.bins.numbered(parts))
             if held > memory:
                 raise StoppedError("memory")
             if step.store and held + TUNING.joining * at.new.in_memory > memory and not at.spill():
                 step.store, step.overflowed = False, True
                 at.new.clear()
             reason = stop.reason()
-            if reason is not None and at.pairs < step.pairs[-1]:
+            if reason is not None and at.pairs < step.joins:
                 raise StoppedError(reason)
             at.relieve(arrays)
             at.save_if_due(work_tuning.TUNING.chunk_seconds_apart)
@@ -261,7 +263,7 @@ class LevelSearch:
     def _climb(self, rate: float) -> None:
         """Go to the level that was found; a join took ``rate`` seconds."""
         self.below = self.level.columns
-        self.level = level_of(self.state.new.fields())
+        self.level = level_of(self.state.new.fields(), self.state.bins.values())
         if len(self.alone) and self.level.members.shape[1] == 2:
             self.alone = with_single_parents(self.alone, self.level)
         self.state.climb(self._arrays(), rate)
@@ -342,7 +344,8 @@ class LevelSearch:
 
     def _bound(self, arrays: Sequence[Array]) -> npt.NDArray[np.float64]:
         """Bound what lies beyond sets of the next level, which turned out to be the last."""
-        return self.measure.beyond(level_of(arrays), self.level.columns, self.state.in_degree)
+        level = level_of(arrays, self.level.values)
+        return self.measure.beyond(level, self.level.columns, self.state.in_degree)
 
 
 def price_of_join(plan: SearchPlan) -> float:
@@ -355,7 +358,7 @@ def ends_by_rules(plan: SearchPlan) -> bool:
     return not plan.measure.endless or plan.deepest < plan.encoded.n_variables - 1
 
 
-def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
+def keep_empty_sets(plan: SearchPlan, level: NewLevel, outcome: Outcome) -> None:
     """Keep the families without parents; ``level`` has the single variables."""
     children = np.nonzero(plan.most >= 0)[0]
     outcome.kept.append(
@@ -368,8 +371,8 @@ def keep_empty_sets(plan: SearchPlan, level: Level, outcome: Outcome) -> None:
 
 S = TypeVar("S", bound=np.generic)
 
-Chunk = tuple[int, Outcome, "tuple[npt.NDArray[np.generic], ...] | None"]
-"""One run of a level's sets: joins, what was found, and the arrays of the new sets, if stored."""
+Chunk = tuple[int, Outcome, NewSets | None]
+"""One run of a level's sets: joins, what was found, and the new sets, if they are stored."""
 
 
 class LevelStep:
@@ -389,7 +392,7 @@ class LevelStep:
         facts: Facts,
         terms: Any,
         store: bool,
-        check: Callable[[], None] = never,
+        check: Callable[[], None] = nothing,
     ) -> None:
         self.level, self.below, self.store = level, below, store
         self.facts, self.terms = facts, terms
@@ -401,10 +404,10 @@ class LevelStep:
         return LevelStep, (self.level, self.below, self.facts, self.terms, self.store)
 
     def _find_siblings(self, check: Callable[[], None]) -> None:
-        """See which sets are joined with which, and how many joins come before each."""
+        """See which sets are joined with which, and how many joins blocks of prefixes have."""
         from parentage.kernels.levels import live_members
 
-        level, n_sets = self.level, len(self.level.members)
+        level, (n_sets, size) = self.level, self.level.members.shape
         children = np.zeros(self.below + 1, np.int32)
         for some in blocks(n_sets, level.subsets, check=check):
             prefix = level.subsets[some, -1]
@@ -413,27 +416,56 @@ class LevelStep:
         np.cumsum(children, out=children)
         beside = level.members
         tails = room_beside(beside, n_sets, np.uint16)
-        live = room_beside(beside, n_sets, np.uint64)
-        self.pairs = room_beside(beside, n_sets + 1, np.int64)
-        before = 0
-        for some in blocks(n_sets, *arrays_of(level), tails, live, self.pairs, check=check):
+        live = room_beside(beside, n_sets, np.uint16 if size <= 16 else np.uint64)
+        for some in blocks(n_sets, *arrays_of(level), tails, live, check=check):
             tails[some] = level.members[some, -1]
-            live_members(level.best[some], live[some])
-            end = children[level.subsets[some, -1] + 1]
-            joins = np.cumsum(end - np.arange(some.start, some.stop) - 1)
-            self.pairs[some] = before + np.concatenate([[0], joins[:-1]])
-            before += int(joins[-1])
-        self.pairs[n_sets] = before
+            live_members(level.bins[some], live[some])
         self.siblings = children, tails, live
+        before = [0]
+        for first in range(0, self.below, TUNING.prefixes_at_once):
+            before.append(before[-1] + int(self._joins_below(first)[-1]))
+        self._before = np.array(before)
+
+    def _joins_below(self, first: int, last: int | None = None) -> Ints:
+        """Return the joins of prefixes from ``first`` on, cumulated: before each and after all."""
+        end = first + TUNING.prefixes_at_once if last is None else last
+        siblings = np.diff(self.siblings[0][first : end + 1]).astype(np.int64)
+        return np.concatenate([[0], np.cumsum(siblings * (siblings - 1) // 2)])
+
+    @property
+    def joins(self) -> int:
+        """Number of joins of the whole level."""
+        return int(self._before[-1])
+
+    def joins_before(self, i: int) -> int:
+        """Return the number of joins of the sets before set i."""
+        if i == len(self.level.members):
+            return self.joins
+        children, prefix = self.siblings[0], int(self.level.subsets[i, -1])
+        block = prefix // TUNING.prefixes_at_once
+        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once, prefix)[-1]
+        low, high = children[prefix : prefix + 2].tolist()
+        return int(whole + joins_of_first(i - low, high - low))
+
+    def set_after(self, joins: int) -> int:
+        """Return the last set that at most this many joins come before."""
+        if joins >= self.joins:
+            return len(self.level.members)
+        block = last_at_most(self._before, joins)
+        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once)
+        prefix = block * TUNING.prefixes_at_once + last_at_most(whole, joins)
+        low, high = self.siblings[0][prefix : prefix + 2].tolist()
+        ahead = self.joins_before(low) + joins_of_first(np.arange(high - low), high - low)
+        return int(low + last_at_most(ahead, joins))
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing but the thread's own room."""
-        from parentage.kernels.levels import Level, score_level
+        from parentage.kernels.levels import NewLevel, number_bins, score_level
 
         first, last = span
-        pairs = int(self.pairs[last] - self.pairs[first])
+        pairs = self.joins_before(last) - self.joins_before(first)
         shape = pairs, self.level.members.shape[1] + 1
-        room = Level(
+        room = NewLevel(
             self._room("members", np.uint16, shape),
             self._room("subsets", np.int32, shape),
             self._room("best", np.int64, shape),
@@ -445,7 +477,7 @@ class LevelStep:
             return pairs, found, None
         members, subsets, best, *uncounted = (array[:end] for array in arrays_of(room))
         columns, terms = measure.count(members, tuple(uncounted), self.terms)
-        new, below = Level(members, subsets, best, columns), self.level.columns
+        new, below = NewLevel(members, subsets, best, columns), self.level.columns
         where = self._room("where", np.int32, members.shape).reshape(-1)
         child = self._room("child", np.uint8, members.shape).reshape(-1)
         score = self._room("score", np.int64, members.shape).reshape(-1)
@@ -453,9 +485,16 @@ class LevelStep:
         if kept:
             found.kept.append(collect(members, where[:kept], child[:kept], score[:kept]))
         found.sets_counted, found.families_scored = end, int(scored)
-        stored = arrays_of(measure.stored(new, self)) if self.store else ()
-        parts = tuple(map(np.array, stored)) if self.store and len(stored[0]) else None
-        return pairs, found, parts
+        stored = measure.stored(new, self) if self.store else None
+        if stored is None or not len(stored.members):
+            return pairs, found, None
+        values = self.level.values
+        type_ = number_type(np.diff(values.start, append=len(values.value)))
+        bins = np.empty(stored.best.shape, type_)
+        listed = number_bins(stored.members, stored.best, values, bins, where, score)
+        stored_members, stored_subsets, _, *others = map(np.array, arrays_of(stored))
+        sets = (stored_members, stored_subsets, bins, *others)
+        return pairs, found, NewSets(sets, where[:listed].copy(), score[:listed].copy())
 
     def _room(self, name: str, dtype: type[S], shape: tuple[int, int]) -> npt.NDArray[S]:
         """Return the thread's own room for an array; made again and again it would be cleared."""
@@ -474,9 +513,9 @@ class LevelStep:
     def runs(self, first: int, end: int, most: int) -> Iterator[tuple[int, int]]:
         """Cut sets into runs of at most so many joins, or of one set."""
         while first < end:
-            last = int(np.searchsorted(self.pairs, self.pairs[first] + most, side="right")) - 1
-            last = min(max(last, first + 1), end)
-            if self.pairs[last] > self.pairs[first]:
+            before = self.joins_before(first)
+            last = min(max(self.set_after(before + most), first + 1), end)
+            if self.joins_before(last) > before:
                 yield first, last
             first = last
 
@@ -485,14 +524,13 @@ class LevelStep:
         sets, size = self.level.members.shape
         width = sum(array.nbytes for array in arrays_of(self.level)) * (size + 1) // (sets * size)
         return joins_per_task(
-            self.at_once(encoded), int(self.pairs[-1]), encoded.distinct_rows,
+            self.at_once(encoded), self.joins, encoded.distinct_rows,
             width if self.store else 0, workers, seconds_left,
         )  # fmt: skip
 
     def tasks(self, done: int, most: int) -> Iterator[tuple[int, int, bool]]:
         """Yield the runs behind so many joins, each with whether its sets are still stored."""
-        first = int(np.searchsorted(self.pairs, done, side="right")) - 1
-        for start, end in self.runs(first, len(self.level.members), most):
+        for start, end in self.runs(self.set_after(done), len(self.level.members), most):
             yield start, end, self.store
 
     @property
@@ -508,9 +546,23 @@ class LevelStep:
             self.phase,
             now() - began,
             done,
-            int(self.pairs[-1]),
+            self.joins,
             sets_counted,
         )
+
+
+def last_at_most(rising: Ints, value: int) -> int:
+    """Return the last place in an array, which begins no higher, that does not exceed a value."""
+    return int(np.searchsorted(rising, value, side="right")) - 1
+
+
+def joins_of_first(count: Any, siblings: int) -> Any:
+    """Return the joins of the first sets of so many siblings, each with all later ones.
+
+    >>> joins_of_first(2, 4), joins_of_first(np.arange(4), 4).tolist()
+    (5, [0, 3, 5, 6])
+    """
+    return count * (siblings - 1) - count * (count - 1) // 2
 
 
 def work_on(measure: Measure, step: LevelStep, task: tuple[int, int, bool]) -> list[Chunk]:

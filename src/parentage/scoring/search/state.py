@@ -30,11 +30,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from parentage.arrays import Ints
+    from parentage.scoring.search.bins import Bins
     from parentage.work.array_files import Array
     from parentage.work.checkpoint import Slot
     from parentage.work.stop import Reason
-
-    NewFile = Callable[[str, np.dtype[Any], tuple[int, ...]], GrowingArray]
 
 
 Bounds = npt.NDArray[np.float64]
@@ -84,7 +83,7 @@ class Outcome:
 
 
 class LevelBuffer:
-    """The chunks of one level; ``name`` begins the names of its files.
+    """The chunks of one level; ``name`` begins the names of its files, which ``home`` makes.
 
     A level with ``worth`` may turn out to be the last: that says whether a number of joins will
     be made, and is asked whenever there are more. As soon as it says no, nothing is stored: all
@@ -98,8 +97,9 @@ class LevelBuffer:
         files: Sequence[GrowingArray] = (),
         worth: Callable[[int], bool] | None = None,
         bound: Callable[[Sequence[Array]], Bounds] | None = None,
+        home: SearchState | None = None,
     ) -> None:
-        self.name = name
+        self.name, self._home = name, home
         self._worth, self._bound = worth, bound
         self.beyond: Bounds | None = None
         self.last = worth is not None and not worth(0)
@@ -127,7 +127,10 @@ class LevelBuffer:
             return
         self._arrays = self._arrays or [np.empty_like(rows[:0]) for rows in fields]
         end = self._filled + len(fields[0])
-        for array, rows in zip(self._arrays, fields, strict=True):
+        for i, rows in enumerate(fields):
+            array = self._arrays[i]
+            if rows.dtype.itemsize > array.itemsize:  # numbers of Bin: once in a search, if ever
+                array = self._arrays[i] = array.astype(rows.dtype)
             if len(array) < end:
                 spare = min(end // 2, TUNING.bytes_in_hand // max(1, rows[:1].nbytes))
                 array.resize((end + spare, *array.shape[1:]), refcheck=False)
@@ -152,16 +155,16 @@ class LevelBuffer:
         """Sets so far."""
         return self._filled + (self.files[0].rows if self.files else 0)
 
-    def write(self, new_file: NewFile) -> None:
-        """Move what is in memory into files, which ``new_file`` makes."""
-        arrays = self._taken()
-        if arrays and not self.files:
-            self.files = [
-                new_file(f"{self.name}-{i}", array.dtype, array.shape[1:])
-                for i, array in enumerate(arrays)
-            ]
-        if arrays:
-            _append(self.files, arrays)
+    def write(self) -> None:
+        """Move what is in memory into files."""
+        arrays, home = self._taken(), self._home
+        if not arrays or home is None:
+            return
+        self.files = self.files or home.new_files(self.name, arrays)
+        for i, (file, array) in enumerate(zip(self.files, arrays, strict=True)):
+            if array.itemsize > file.dtype.itemsize:
+                self.files[i] = home.widened(file, f"wide-{self.name}-{i}", array.dtype)
+        _append(self.files, arrays)
 
     def _taken(self) -> list[Array]:
         """Let go of the arrays; return them without their spare room."""
@@ -172,11 +175,9 @@ class LevelBuffer:
 
     def fields(self) -> list[Array]:
         """Return the level, field by field, and let go of it."""
-        arrays = self._taken()
         if not self.files:
-            return arrays
-        if arrays:
-            _append(self.files, arrays)
+            return self._taken()
+        self.write()
         return [file.mapped() for file in self.files]
 
     def clear(self) -> None:
@@ -207,6 +208,8 @@ class SearchState:
     ----------
     outcome
         What was found so far.
+    bins
+        The values of Bin in it; the search has to set it.
     in_degree
         Number of parents of the families that the step scores; 0 before the search begins.
     arrays
@@ -225,6 +228,8 @@ class SearchState:
         by this rate is not begun.
     """
 
+    bins: Bins
+
     def __init__(
         self, slot: Slot | None = None, exchange: Path | None = None, most: int | None = None
     ) -> None:
@@ -233,11 +238,13 @@ class SearchState:
         self._temporary: Path | None = None
         self._kept: dict[int, Sequence[GrowingArray]] = {}
         self._n_kept = 0  # pieces of the outcome's families that are in files
+        self._bins: Sequence[GrowingArray] = ()
+        self._n_bins = 0  # the same of values of Bin
 
     def begin(self, in_degree: int, arrays: Mapping[str, Sequence[Array]]) -> None:
         """Stand before a step."""
         self.in_degree, self.arrays = in_degree, arrays
-        self.new = LevelBuffer(f"sets-{in_degree + 1}")
+        self.new = LevelBuffer(f"sets-{in_degree + 1}", home=self)
         self.pairs = self.found = 0
         self.files: dict[str, Sequence[GrowingArray]] = {}
 
@@ -258,7 +265,7 @@ class SearchState:
         try:
             if self.slot is None and not has_room(self._folder, self.new.in_memory):
                 return False
-            self.new.write(self._new_file)
+            self.new.write()
         except OSError as error:
             if self.slot is not None:
                 raise self.slot.checkpoint.full_disk(error) from error
@@ -284,6 +291,22 @@ class SearchState:
         if self.slot is not None:
             return self.slot.growing(name, dtype, shape)
         return GrowingArray(self._folder, name, dtype, shape)
+
+    def new_files(self, name: str, arrays: Sequence[Array]) -> list[GrowingArray]:
+        """Return empty files for arrays."""
+        return [
+            self._new_file(f"{name}-{i}", array.dtype, array.shape[1:])
+            for i, array in enumerate(arrays)
+        ]
+
+    def widened(self, file: GrowingArray, name: str, dtype: np.dtype[Any]) -> GrowingArray:
+        """Return a copy of a file with numbers of another type, in its place."""
+        found, rows = self._new_file(name, dtype, file.shape), file.mapped()
+        for first in range(0, len(rows), TUNING.sets_at_once):
+            found.append(rows[first : first + TUNING.sets_at_once])
+        if self.slot is None:  # a slot does, when its state does not name it any more
+            file.remove()
+        return found
 
     def close(self) -> None:
         """Remove temporary files."""
@@ -317,9 +340,13 @@ class SearchState:
         for kept in outcome.kept[self._n_kept :]:
             size = kept.parents.shape[1]
             if size not in self._kept:
-                self._kept[size] = self._files(f"kept-{size}", kept)
+                self._kept[size] = self.new_files(f"kept-{size}", kept)
             _append(self._kept[size], kept)
         self._n_kept = len(outcome.kept)
+        for piece in self.bins.pieces[self._n_bins :]:
+            self._bins = self._bins or self.new_files("bins-0", piece)
+            _append(self._bins, piece)
+        self._n_bins = len(self.bins.pieces)
         values = {
             "sets_counted": outcome.sets_counted,
             "families_scored": outcome.families_scored,
@@ -332,19 +359,13 @@ class SearchState:
             return SavedState(values, files=files)
         for group, arrays in self.arrays.items():
             if group not in self.files:
-                written = self._files(f"{group}-{self.in_degree}", arrays)
+                written = self.new_files(f"{group}-{self.in_degree}", arrays)
                 _append(written, arrays)
                 self.files[group] = written
-        self.new.write(self._new_file)
+        self.new.write()
         where = {name: getattr(self, name) for name in ("in_degree", "pairs", "found", "rate")}
-        files |= {**self.files, "new": self.new.files}
+        files |= {**self.files, "new": self.new.files, "bins": self._bins}
         return SavedState({**values, **where}, files=files)
-
-    def _files(self, name: str, arrays: Sequence[Array]) -> list[GrowingArray]:
-        return [
-            self._new_file(f"{name}-{i}", array.dtype, array.shape[1:])
-            for i, array in enumerate(arrays)
-        ]
 
     def restore(self) -> bool:
         """Take up what was saved, if there is anything; return whether the search had finished."""
@@ -364,12 +385,15 @@ class SearchState:
             outcome.live.extend(int(count) for count in values["live"])
             if values["done"]:
                 return True
+            self._bins, self._n_bins = files["bins"], 1
+            children, found = (np.array(file.mapped()) for file in self._bins)
+            self.bins.add(children, found)
             arrays = {group: [file.mapped() for file in files[group]] for group in GROUPS}
             self.begin(int(values["in_degree"]), arrays)
             self.files = {group: files[group] for group in GROUPS}
             self.pairs, self.found = int(values["pairs"]), int(values["found"])
             self.rate = float(values["rate"])
-            self.new = LevelBuffer(self.new.name, files["new"])
+            self.new = LevelBuffer(self.new.name, files["new"], home=self)
         return False
 
 
