@@ -26,7 +26,7 @@ kernels: $(VENV)/.tested
 lint: $(VENV)/.tested
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
+	MYPY_NUM_WORKERS=2 $(BIN)/mypy
 	$(BIN)/lint-imports
 
 coverage: kernels

@@ -51,7 +51,7 @@ def test_a_damaged_cache_is_made_again(tmp_path: Path) -> None:
             assert done.returncode == 0, done.stderr
             assert done.stderr.count("a file in the cache of compiled kernels is damaged") == 1
             assert "later runs reuse them" in done.stderr
-            assert run_copy(tmp_path).stdout == "1\n"  # mended
+        assert run_copy(tmp_path).stdout == "1\n"  # mended
 
 
 def test_no_place_for_a_cache(tmp_path: Path) -> None:

@@ -117,7 +117,7 @@ def assert_agreement(seed: int) -> None:
         assert solution.score == pytest.approx(best, abs=1e-6)
 
 
-@each("seed", 25)
+@each("seed", 12)
 def test_engines_agree_with_brute_force(seed: int) -> None:
     assert_agreement(seed)
 

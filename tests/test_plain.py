@@ -95,7 +95,7 @@ def with_plain_version() -> set[str]:
 
 @pytest.mark.usefixtures("small_tables_expand")
 @pytest.mark.filterwarnings("ignore::parentage.errors.UnprovenWarning")
-@pytest.mark.parametrize("tables", [15, pytest.param(150, marks=pytest.mark.long)])
+@pytest.mark.parametrize("tables", [15, pytest.param(60, marks=pytest.mark.long)])
 def test_all_calls_of_a_kernel_give_the_same_both_ways(tables: int, compared: Counter[str]) -> None:
     for seed in range(tables):
         table = random_table(seed, most_variables=7, most_rows=100, least_rows=3)

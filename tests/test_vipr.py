@@ -138,7 +138,7 @@ def assert_learned(seed: int, path: Path) -> None:
     assert stated.upper is not None
 
 
-@each("seed", 30)
+@each("seed", 15)
 def test_random_lists(seed: int, tmp_path: Path) -> None:
     assert_learned(seed, tmp_path / "proof.vipr")
 
