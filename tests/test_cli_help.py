@@ -16,7 +16,6 @@ from parentage.cli.options import (
     WITH_VALUES,
     GroupedCommand,
     GroupedOption,
-    first_sentence,
 )
 from parentage.work.settings import parse_size
 
@@ -53,13 +52,12 @@ def test_an_option_takes_one_line(name: str) -> None:
     context = click.Context(command_of(name), max_content_width=WIDE, terminal_width=WIDE)
     text = command_of(name).get_help(context)
     plain = [
-        f" {first_sentence(option.help or '')}\n"
+        f" {option.brief(context)[1]}\n"
         for option in command_of(name).params
         if isinstance(option, GroupedOption)
         and option.common
         and not option.values
         and option.name not in WITH_VALUES
-        and option.show_default is not True
     ]
     assert plain
     for line in plain:

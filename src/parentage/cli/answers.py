@@ -71,7 +71,7 @@ def working(running: Running) -> Iterator[Context]:
     "Model",
     score=setting(
         "bic",
-        "Vary BIC's penalty (bic) or BDeu's equivalent sample size (bdeu).",
+        "Vary BIC's penalty (bic) or BDeu's sample size (bdeu).",
         Option("bic|bdeu", common=True, page="answers.md"),
     ),
 )
@@ -159,7 +159,7 @@ def path_text(found: PenaltyPath) -> str:
     ),
     within=setting(
         20.0,
-        "Use all networks at least 1/FACTOR as probable as the best.",
+        "Use networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     ),
 )

@@ -107,7 +107,7 @@ class GroupedOption(click.Option):
         if self.name in WITH_VALUES:
             first = ". ".join(_SENTENCE.split((self.help or "").split("\n\n")[0])[:2])
         default = _DEFAULT.search(record[1])
-        usual = f" (default: {default[1]})" if default else ""
+        usual = f" (default: {default[1]})" if default and "default" not in first else ""
         values = f": {', '.join(self.values)}" if self.values else ""
         return record[0], f"{first.rstrip('.')}{usual}{values}."
 
