@@ -159,7 +159,7 @@ def path_text(found: PenaltyPath) -> str:
     ),
     within=setting(
         20.0,
-        "Use networks at least 1/FACTOR as probable as the best.",
+        "Networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     ),
 )
