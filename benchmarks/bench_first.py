@@ -69,8 +69,8 @@ def report(found: dict[str, dict[str, dict[str, Any]]]) -> str:
         for limit, one in by_limit.items()
     ]  # fmt: skip
     head = [
-        "table", "variables × rows", "time limit", "first network, s", "its score", "all, s",
-        "peak, GB", "score", "what is said",
+        "table", "variables × rows", "time limit", "first network after (s)", "its score",
+        "total (s)", "peak (GB)", "score", "how far it is proven",
     ]  # fmt: skip
     free = max(one["free"] for by_limit in found.values() for one in by_limit.values()) / 1024
     return "\n\n".join(

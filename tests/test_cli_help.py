@@ -16,7 +16,6 @@ from parentage.cli.options import (
     WITH_VALUES,
     GroupedCommand,
     GroupedOption,
-    first_sentence,
 )
 from parentage.work.settings import parse_size
 
@@ -53,7 +52,7 @@ def test_an_option_takes_one_line(name: str) -> None:
     context = click.Context(command_of(name), max_content_width=WIDE, terminal_width=WIDE)
     text = command_of(name).get_help(context)
     plain = [
-        f" {first_sentence(option.help or '')}\n"
+        f" {option.brief(context)[1]}\n"
         for option in command_of(name).params
         if isinstance(option, GroupedOption)
         and option.common
@@ -63,6 +62,12 @@ def test_an_option_takes_one_line(name: str) -> None:
     assert plain
     for line in plain:
         assert line in text
+
+
+def test_help_shows_defaults() -> None:
+    text = " ".join(ok("validate", "--help").split())
+    assert "Number of folds (default: 10)." in text
+    assert "or learn with them (pnal, em) (default: error)." in " ".join(ok("info", "-h").split())
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -160,7 +160,7 @@ def validate(
     threads: int | None = None,
     progress: Report | bool | None = None,
 ) -> Validation:
-    """Predict rows that were left out when learning, for several scores and for baselines.
+    """Cross-validate: learn with several scores and compare how well they predict held-out rows.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ def working(running: Running) -> Iterator[Context]:
     "Model",
     score=setting(
         "bic",
-        "Vary BIC's penalty (bic) or BDeu's equivalent sample size (bdeu).",
+        "Vary BIC's penalty (bic) or BDeu's sample size (bdeu).",
         Option("bic|bdeu", common=True, page="answers.md"),
     ),
 )
@@ -88,7 +88,7 @@ def path(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Find every optimal network as the penalty for a parameter grows, and prove each.
+    """Find every optimal network as the penalty per parameter grows, and prove each.
 
     The penalty runs from half of BIC's to four times BIC's, and no optimal network of that range is
     left out, e.g. parentage path clinic.csv -o path.svg. With --score bdeu the equivalent sample
@@ -164,7 +164,7 @@ def path_text(found: PenaltyPath) -> str:
     ),
     within=setting(
         20.0,
-        "Use all networks at least 1/FACTOR as probable as the best.",
+        "Networks at least 1/FACTOR as probable as the best.",
         Option("FACTOR", float, least=1, common=True),
     ),
 )
@@ -188,7 +188,8 @@ def effect(
 
     For each network, compute how much the probability of a state of Y changes when X is set from
     one state to another; report the range of these changes, e.g. parentage effect clinic.csv smoke
-    dysp --change no,yes --state yes. Requiring arcs that you know narrows it: --require smoke,dysp
+    dysp --change no,yes --state yes. If you know some arcs, require them (--require smoke,dysp):
+    the range becomes narrower.
     """
     from parentage.answers.effect import effect_of, near_networks
     from parentage.network import SMOOTHING
@@ -267,11 +268,11 @@ def validate(
     reading: Reading,
     as_json: bool,
 ) -> None:
-    """Predict rows that were left out when learning, with several scores and baselines.
+    """Cross-validate: learn with several scores and compare how well they predict held-out rows.
 
     Every score learns from all folds but one and predicts that one, e.g. parentage validate
     clinic.csv --score bic --score aic --target dysp. The baselines are the network without arcs,
-    the best tree and, with --target, naive Bayes.
+    the best tree and, with --target, naive Bayes. Rows are dealt into folds with seed 0.
     """
     from parentage.answers.validate import unproven_text, validation_of
     from parentage.network import SMOOTHING

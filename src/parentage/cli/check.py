@@ -66,7 +66,7 @@ def check(
 
     LISTS are the candidate lists that the network was learned from; or TABLE is the table, which
     is counted again by independent code. Exit code 0: verified; 1: refused, with the first step
-    that fails; 2: bad input.
+    that fails or what is missing or was changed; 2: bad input, e.g. no certificate.
     """
     from parentage.check import MEMORY, carried_lists, read_document
     from parentage.check import check as verify

@@ -55,9 +55,10 @@ def info(
 ) -> None:
     """Show variables, states and entropy, and forecast time and memory of the search.
 
-    DATA is a table as in `parentage score`, or - for standard input. Bounds on the number of
-    parents in any optimal network are proved before searching. Only this command has every option
-    for reading a table; with --write-recipe the others read it in the same way.
+    DATA is a table as in `parentage score`, or - for standard input. For each variable a proven
+    upper bound on its number of parents in an optimal network is shown. Only this command has every
+    option for reading a table: save them with --write-recipe FILE, and the other commands read the
+    table with --recipe FILE.
     """
     from parentage.data.reading import rule_for_missing
     from parentage.scoring.overview import overview

@@ -60,10 +60,11 @@ ELSEWHERE = {
 }
 """Options that other commands have, and what to do instead."""
 
-WITH_VALUES = ("discretize", "output")
+WITH_VALUES = ("discretize", "missing", "output")
 """Options of which ``--help`` shows a second sentence: the values, which are patterns."""
 
 _SENTENCE = re.compile(r"(?<=[\w)])(?:\. (?=[A-Z])|:\n)")
+_DEFAULT = re.compile(r"\[default: (.*)\]$")
 _WHOLE = "parentage.help.whole"
 
 
@@ -99,17 +100,16 @@ class GroupedOption(click.Option):
         self.group, self.common, self.page, self.values = group, common, page, values
 
     def brief(self, context: click.Context) -> tuple[str, str]:
-        """Return what is typed and the first sentence of the help, with what may be typed."""
+        """Return what is typed, the first sentence of the help, what may be typed, the default."""
         record = self.get_help_record(context)
         assert record is not None  # noqa: S101  # none of ours is hidden
         first = first_sentence(self.help or "")
-        if self.values:
-            usual = f" (default: {self.default})" if self.default else ""
-            return record[0], f"{first[:-1]}{usual}: {', '.join(self.values)}."
         if self.name in WITH_VALUES:
             first = ". ".join(_SENTENCE.split((self.help or "").split("\n\n")[0])[:2])
-            first = f"{first.rstrip('.')}."
-        return record[0], first
+        default = _DEFAULT.search(record[1])
+        usual = f" (default: {default[1]})" if default and "default" not in first else ""
+        values = f": {', '.join(self.values)}" if self.values else ""
+        return record[0], f"{first.rstrip('.')}{usual}{values}."
 
 
 def first_sentence(text: str) -> str:

@@ -268,7 +268,8 @@ def apply(
     """Apply a network to new ROWS: log-likelihood, prediction, or imputation.
 
     NET is as in `parentage query`. Missing values in ROWS are marginalised. Numbers in ROWS are
-    discretised at the cut points of the --data table; without it, ROWS has to contain states.
+    discretised at the cut points of the --data table, which --recipe reads; without --data, ROWS
+    has to contain states.
     """
     from parentage.data.applying import rows_like
     from parentage.network.inference import FILLINGS

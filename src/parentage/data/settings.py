@@ -97,8 +97,8 @@ class Reading(Settings):
     na: tuple[str, ...] | None = setting(
         None,
         """
-        Treat this value as missing, in every column or in one. Blank cells and the words NA, N/A,
-        NaN, null, None, - and ? are missing in any case; with ``none``, these words are states.
+        Treat this value as missing, in every column or in one. Blank cells are always missing, the
+        words NA, N/A, NaN, null, None, - and ? unless ``none`` is given.
 
         ``["unknown", -999]`` in every column, ``{"age": [-999]}`` or ``"age=-999"`` in one. ``[]``:
         only blank cells are missing; ``["none", "unknown"]``: only blank cells and ``unknown``.
@@ -108,11 +108,12 @@ class Reading(Settings):
     missing: str = setting(
         "error",
         """
-        How to treat missing values (default: error, stop with advice). With ``"drop"`` leave out
-        the row; ``"state"``: make them one more state; ``"mode"``: impute the most frequent state
-        (in a continuous column the median); ``"pnal"`` or ``"pnal:L"``: score every family on the
-        rows where it is complete, with the penalty L per free parameter and row; ``"em"``:
-        expectation maximisation.
+        How to treat missing values. Refuse the table (``"error"``), leave out the rows
+        (``"drop"``), make them one more state (``"state"``), impute the most frequent state
+        (``"mode"``), or learn with them (``"pnal"``, ``"em"``). In a continuous column ``"mode"``
+        imputes the median. ``"pnal"`` scores every family on the rows where it is complete,
+        ``"pnal:LAMBDA"`` with this penalty per free parameter and row. ``"em"`` is expectation
+        maximisation.
         """,
         Option("error|drop|state|mode|pnal|em", page="missing.md", common=True),
     )

@@ -33,8 +33,8 @@ class Scoring(Settings):
     prior: Prior | Mapping[tuple[str, str], float] | float | None = setting(
         None,
         """
-        Prior probability of every arc, or of single arcs (a TOML file). Scores then include the
-        logarithm of the prior, relative to that of the network without arcs.
+        Prior probability of every arc, or of single arcs (a TOML file). Scores then include
+        ln(prior of the network / prior of the network without arcs).
 
         By arc: ``{("smoke", "lung"): 0.9}``, or a :class:`parentage.Prior`.
         """,
