@@ -401,6 +401,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
 ) -> None:
     """The last of its streams hears of the stop at a pause; what the others found is there."""
     monkeypatch.setattr(orders, "CLIMB", 5_000)
+    monkeypatch.setattr(orders, "BUDGET", 1_000_000)  # more than repairing takes
     gained, one_round = [], Anytime._round
 
     def noting(run: Anytime) -> bool:

@@ -392,16 +392,18 @@ class Part:
     def take_cuts(self) -> list[Cut]:
         """Return the cuts; before the part is cut those that the run began with."""
         start = self.run.start
-        if self.proof.root is None and not self.cuts and start.cuts:
+        known = start.cuts or ()
+        if self.proof.root is None and not self.cuts and known:
             position = {int(v): i for i, v in enumerate(self.problem.variables)}
             found: dict[object, Cut] = {}
-            at: list[list[int]] = []
+            at: dict[int, list[int]] = {}
             places: dict[object, int] = {}
-            for cut in start.cuts:
+            for i in sorted(range(len(known)), key=lambda i: bool(known[i].through)):
+                cut = known[i]
                 same = moved(cut, position) if cut.through else None
                 own = project([cut], position) if same is None else [same]
                 found |= {one.key: one for one in own if one.key not in found}
-                at.append([places.setdefault(one.key, len(places)) for one in own])
+                at[i] = [places.setdefault(one.key, len(places)) for one in own]
             self.cuts = list(found.values())
             for step in start.steps:
                 prices = np.zeros(len(self.cuts))
@@ -412,10 +414,13 @@ class Part:
         return self.cuts
 
     def steps(self) -> list[tuple[list[Cut], Floats]]:
-        """Return the rounds of the root that removed many sets, and that of the highest bound."""
+        """Return the rounds of the root that removed many sets, and that of the highest bound.
+
+        Before the root is begun they are those of the earlier run.
+        """
         root = self.proof.root
         if root is None or root.best is None:
-            return []
+            return [(self.cuts, prices) for prices in self.begun]
         last = [] if root.telling and root.telling[-1] is root.best else [root.best]
         return [step for step in [*root.telling, *last] if step is not None]
 
