@@ -15,6 +15,10 @@ from naive_network import all_networks, constrained, random_constraints, random_
 from parentage.cli.learn import difference_text
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, UnprovenWarning
 from parentage.optimise import NearOptimal, learn_lists, within
+from parentage.optimise.engines import solve
+from parentage.optimise.near import NetworkChoices, _collect
+from parentage.optimise.run import Run
+from parentage.optimise.settings import Optimising
 from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
 from parentage.work.context import Context
@@ -133,6 +137,24 @@ def test_too_many_networks_are_cut_and_that_is_said() -> None:
     assert repr(near).startswith("NearOptimal: at least 3 networks")
     assert near.complete_to < 100
     assert_complete_to(near, everything)
+
+
+def test_a_limit_inside_one_part_is_not_called_an_interruption() -> None:
+    """The limit ended the search of a part before there were more networks than it allows."""
+    lists = complete(random_lists(np.random.default_rng(1), 5))
+    run = Run(lists, None, Optimising())
+    best = solve(run)
+    rows = [
+        next(i for i in range(first, last) if tuple(lists.parents_of(i).tolist()) == parents)
+        for (first, last), parents in zip(
+            pairwise(lists.offsets.tolist()), best.network.parents, strict=True
+        )
+    ]
+    found = NetworkChoices(np.zeros(1), np.array([rows]), 0.5)
+    few = _collect(run, best, 2.0, 10, found)
+    assert (few.complete_to, few.stopped) == (0.5, "networks")
+    whole = _collect(run, best, 0.5, 10, found)
+    assert (whole.complete_to, whole.stopped) == (0.5, None)
 
 
 def assert_complete_to(near: NearOptimal, everything: NearOptimal) -> None:

@@ -38,9 +38,13 @@ codes[0, ::7] = np.iinfo(codes.dtype).max
 holes = type(table)(table.names, table.states, codes)
 for how in ("pnal", "em"):
     learn(holes, missing=how)
+other = datasets.chest_clinic(300, seed=1)  # lists of up to 12 variables are never expanded
+names = (*table.names, *(name + " again" for name in other.names))
+both = np.concatenate([table.to_codes(), other.to_codes()])
+wide = type(table)(names, table.states + other.states, both)
 few = parentage.Advanced(complete=1, effort=0.2)
-learn(table, advanced=few)
-learn(table, score="bdeu", advanced=few)
+learn(wide, advanced=few)
+learn(wide, score="bdeu", advanced=few)
 """
 SOLVING = """
 import numpy as np

@@ -314,6 +314,8 @@ def _collect(
         if len(close) > most:
             stopped = "networks"
             reached = min(reached, float(np.nextafter(found.excess[most] - least, -math.inf)))
+        elif stopped is None and reached < width:  # the limit ended the search of a part
+            stopped = "networks"
         for row in close[:most]:
             scores[_parents(lists, row)] = math.fsum(lists.scores[row].tolist())
     ranked = sorted(scores, key=lambda parents: (parents != learned, -scores[parents], parents))
