@@ -14,6 +14,7 @@ simpler ones (:class:`parentage.network.record.Compared`).
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -296,14 +297,16 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
     """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing.
 
-    The work of a run that is limited ends the search as well.
+    If the work of the run is limited, at most about half of what is left is for the search.
     """
+    left = parts[0].run.work_left if parts else 0.0
+    least = left / 2 if left < math.inf else 0.0
     with ThreadPoolExecutor(parts[0].run.threads if parts else 1) as pool:
         searches = [(part, rounds(part, pool)) for part in parts if not part.proven]
         while searches:
             waiting, searches = searches, []
             for part, search in waiting:
-                if part.stopped() or part.run.work_left <= 0:
+                if part.stopped() or part.run.work_left <= least:
                     return
                 idle = next(search)
                 if not part.proven and idle != patience:
