@@ -2,8 +2,8 @@
 
 One core, kernels compiled, reading excluded, CPU time. A *learn* is scoring and solving together.
 Needs are all questions about all arcs: without the adjacency, and turned where it is compelled;
-*nothing shared* solves anew, without the best network and its cuts to begin from, for the first few
-arcs, and is scaled.
+*one need, from scratch* solves anew, without the best network and its cuts to begin from, for the
+first few arcs, and is scaled.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def main() -> None:
     known = {one["table"]: one for one in before} | new
     found = [known[name] for name in TABLES if name in known]
     head = [
-        "table", "one learn", "arcs", "needs of all arcs", "one need", "nothing shared",
+        "table", "one learn", "arcs", "needs of all arcs", "one need", "one need, from scratch",
         f"{REPLICATES} replicates",
     ]  # fmt: skip
     parts = [

@@ -218,7 +218,7 @@ def test_hostile_names_are_escaped_in_the_table() -> None:
 def test_sentences_fit_the_terminal(looks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lines of prose are broken for people, and left whole for programs."""
     sentence = (
-        "proven optimal among the networks that the constraints allow; no other with that score"
+        "proven optimal among the networks that the constraints allow; no network with this score"
     )
     written = f"{sentence}\n{json.dumps(sentence.split())}\n"
 

@@ -808,6 +808,6 @@ def test_the_averaged_network_is_compared_in_a_short_line() -> None:
     drawn = Bootstrap(9, 9, 9, 0, (-1.0,) * 9, (), 0.5, tuple(("a", x) for x in "cdefg"))
     line = bootstrap_lines(Support(network, -1.0, -1.0, True, ()), drawn)[1]
     assert line == (
-        "averaged network: 5 pairs adjacent in more than half of the replicates; not in this "
-        "network: a — c, a — d, a — e and 2 more; only in this network: a — b"
+        "averaged network: 5 pairs adjacent in more than half of the replicates; the network above "
+        "lacks a — c, a — d, a — e and 2 more; the network above also has a — b"
     )

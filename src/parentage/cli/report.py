@@ -468,13 +468,13 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
         listed(sorted(_pair(found, pair) for pair in pairs), 3)
         for pairs in (averaged - own, own - averaged)
     )
-    differs = [f"not in this network: {added}"] * bool(added)
-    differs += [f"only in this network: {dropped}"] * bool(dropped)
+    differs = [f"the network above lacks {added}"] * bool(added)
+    differs += [f"the network above also has {dropped}"] * bool(dropped)
     return [
         f"{drawn.done:,} bootstrap replicates, {proven} proven optimal; "
         f"mean score {drawn.mean_score:.4f}{spread}",
         f"averaged network: {counted(len(averaged), 'pair')} adjacent in more than half of the "
-        f"replicates; {'; '.join(differs) or 'the same as in this network'}",
+        f"replicates; {'; '.join(differs) or 'the same as in the network above'}",
     ]
 
 
@@ -486,7 +486,7 @@ def near_lines(near: NearSet) -> list[str]:
     if near.each_missing is not None:
         best = "the best"
         share = f"{100 * near.each_missing:.2g} %"
-        others = f"any other network is at most {share} as probable as all of these together"
+        others = f"no other network has more than {share} of their total probability"
     found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
     lines = [f"{found}; {others}"]
     if near.missing is not None:

@@ -122,7 +122,7 @@ class Solution:
         """
         scope = self.scope.words()
         if self.optimal:
-            ties = "; no other with that score has fewer arcs" if self.ties != "unknown" else ""
+            ties = "; no network with this score has fewer arcs" if self.ties != "unknown" else ""
             return f"proven optimal{scope}{ties}"
         limit = self.finding.beside() or (
             f"no network scores above {self.bound:.4f}, so the gap is at most {amount(self.gap)}"

@@ -325,7 +325,7 @@ class Prior:
     Parameters
     ----------
     default
-        Probability of every arc that is not named; ½ means no preference.
+        Probability of every arc that is not named; ½ changes no score.
     arcs
         Probabilities by arc ``(parent, child)``; 0 forbids the arc, 1 requires it.
 
