@@ -209,7 +209,6 @@ class Anytime:
         self._proven = 0  # number of families when a network of them was proven best
         self._solving_work = 0.0  # of all times
         self._solve_after = 0.0  # the work after which lists are solved again
-        self._is_promising = False  # whether solving was not finished, but closed much of the gap
         self._changed_at = 0.0  # the work when the score or the prices last changed
         self._pool = pool
         self._slot: Slot | None = None
@@ -246,8 +245,7 @@ class Anytime:
             stream.take(at["orders"][k], at["work"][k])
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
         self.order, self._closed = at["order"], at["closed"]
-        self._looked, self._laid, self._idle, self._proven, promising = at["counts"].tolist()
-        self._is_promising = bool(promising)
+        self._looked, self._laid, self._idle, self._proven = at["counts"].tolist()
         cuts, steps = tuple(saved.values["cuts"]), {name: at[name] for name in STEPS}
         self.solved = Solved(self.order, self._is_exact, gap, at["rise"], cuts, steps, last)
         self._fit()
@@ -284,9 +282,7 @@ class Anytime:
             "closed": self._closed.copy(),
             "rise": self.solved.rise,
             **self.solved.steps,
-            "counts": np.array(
-                [self._looked, self._laid, self._idle, self._proven, self._is_promising], np.int64
-            ),
+            "counts": np.array([self._looked, self._laid, self._idle, self._proven]),
             "solving": np.array([self.solved.work, self.solved.gap, *solving]),
         }
 
@@ -323,17 +319,14 @@ class Anytime:
             self._end_round()
 
     def _is_affordable(self, effort: float) -> bool:
-        """Whether effort is left for expanding the lists, and for solving them if that may succeed.
+        """Whether effort is left for expanding the lists.
 
         Lists that are proven are not expanded without effort for another proof, and no further if
-        that was not begun. Nor are those whose gap is closing fast: rather the rest of the effort
-        goes to solving them as they are.
+        that was not begun.
         """
         after = self.work
         if self._is_exact:
             after += self.solved.work if self._proven == self.growth.n_sets else math.inf
-        elif self._is_promising:
-            after = max(after, 2 * self._solve_after)
         return self._is(after < effort)
 
     @property
@@ -368,8 +361,7 @@ class Anytime:
         most = min(work, TUNING.proof_again * self.solved.work) if self._is_exact else work
         if not self._is(work + (self.solved.work if self._is_exact else most) <= effort):
             return False
-        before = self.solved.gap
-        open_gap = TUNING.closing * before
+        open_gap = TUNING.closing * self.solved.gap
         found = solver.solve(self.order, self.solved, effort - work, most, open_gap)
         self._is(not self.stop.is_over() and (found.proven or found.work < effort - work))
         was_exact = self._is_exact
@@ -384,7 +376,6 @@ class Anytime:
         if gained:
             self._changed_at = work
         closing = found.gap < open_gap
-        self._is_promising = not found.proven and found.gap < TUNING.promising * before < math.inf
         self._solve_after = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
         return gained
 

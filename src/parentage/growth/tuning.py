@@ -78,9 +78,6 @@ class Tuning:
         the last time; 2 for others.
     closing
         Part of the gap of the time before that solving may leave, to be taken as closing it.
-    promising
-        Part of the gap of the time before below which solving is taken to be near its end: then
-        lists are not expanded unless the effort is enough for solving them once more.
     step
         Part by which proven lists become longer before they are solved again.
     cost_per_parent
@@ -119,7 +116,6 @@ class Tuning:
     proof_again: float = 4.0
     soon: float = 1.25
     closing: float = 0.8
-    promising: float = 0.6
     step: float = 0.125
     cost_per_parent: float = 1e-9
     seconds_to_list: float = 4e-6

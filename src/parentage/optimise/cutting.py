@@ -232,7 +232,7 @@ class Cutter:
     def separate(self, support: UsedSets, node: Node, gaps: list[float]) -> list[Cut]:
         """Return cuts for the present solution: plain ones, local ones when these do not do."""
         found = plain_cuts(support, self.tuning)
-        if not found and self.large and not self.part.begun:
+        if not found and self.large:
             found = self.exact(support, node)
         if self.ran_dry(len(found), gaps):
             self.bandit.open(1)
@@ -256,12 +256,9 @@ class Cutter:
     def ran_dry(self, plain: int, gaps: list[float]) -> bool:
         """Whether it is time for local cuts: plain ones are few.
 
-        In large parts few plain cuts still bring much, so these go on until they stall, unless an
-        earlier run has brought those that do.
+        In large parts few plain cuts still bring much, so these go on until they stall.
         """
-        if self.large and not self.part.begun:
-            return stalled(gaps, self.tuning.stall)
-        return plain < self.tuning.dry
+        return stalled(gaps, self.tuning.stall) if self.large else plain < self.tuning.dry
 
     def find_local(self, support: UsedSets, *, urgent: bool) -> list[Cut]:
         """Return local cuts of the chosen arm; if there are none and that is urgent, of others."""

@@ -14,6 +14,7 @@ simpler ones (:class:`parentage.network.record.Compared`).
 
 from __future__ import annotations
 
+import math
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,9 @@ LONGEST_CLIMB = 8
 
 SMALL_BUDGET = 500
 """In small parts a round ends earlier: after this many times variables times sets."""
+
+WORK_OF_LOOK = 8
+"""What looking at a set takes, in the units of work of :mod:`.tuning`."""
 
 ROUNDS_OF_CLIMBS = 20
 """In large parts a round has room for so many climbs over all positions of all variables."""
@@ -280,6 +284,7 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
 
     while True:
         list(pool.map(advance, streams))
+        part.run.spend(WORK_OF_LOOK * sum(int(stream.work.looked) for stream in streams))
         leader = best_of(streams, space)
         choice = space.choice(leader.best)
         idle = 0 if choice is not None and part.offer(choice, ORDERS) else idle + 1
@@ -290,13 +295,18 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
 
 
 def search_orders(parts: list[Part], *, patience: int | None = None) -> None:
-    """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing."""
+    """Search all parts in turn until stopped or proven, or ``patience`` rounds gained nothing.
+
+    If the work of the run is limited, at most about half of what is left is for the search.
+    """
+    left = parts[0].run.work_left if parts else 0.0
+    least = left / 2 if left < math.inf else 0.0
     with ThreadPoolExecutor(parts[0].run.threads if parts else 1) as pool:
         searches = [(part, rounds(part, pool)) for part in parts if not part.proven]
         while searches:
             waiting, searches = searches, []
             for part, search in waiting:
-                if part.stopped():
+                if part.stopped() or part.run.work_left <= least:
                     return
                 idle = next(search)
                 if not part.proven and idle != patience:
