@@ -255,7 +255,8 @@ def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
 
 def test_a_gap_of_half_the_gain_says_little() -> None:
     compared = Compared(-1500.0, -1000.0)
-    assert compared.words(-1000.0) == "500 above the network without arcs, as good as the best tree"
+    alike = "500 above the network without arcs and equal to that of the best tree"
+    assert compared.words(-1000.0) == alike
     assert not compared.says_little(-1000.0, -750.0)
     assert compared.says_little(-1000.0, -749.0)
     assert Finding(-1000.0, -800.0, optimal=False, compared=compared).beside() is None

@@ -112,7 +112,7 @@ def test_no_proof_is_a_warning_that_says_what_was_compared() -> None:
     table = sampled(8, 40, 300)
     learner = ParentageLearner(time_limit=1e-9)
     with pytest.warns(
-        UnprovenWarning, match=r"above the network without arcs, .* above the best tree"
+        UnprovenWarning, match=r"above the network without arcs and .* above the best tree"
     ):
         learner.fit(table)
     assert learner.optimal_ is False

@@ -285,7 +285,7 @@ def test_unproven_says_so() -> None:
         hasty = parentage.learn(table, time_limit=0)
     report = gather(hasty, table=table)
     assert "Not proven optimal among all networks" in report.verdict
-    assert "above the network without arcs, " in report.verdict
+    assert "above the network without arcs and " in report.verdict
     assert "the best tree" in report.verdict
     near = replace(hasty, compared=None)
     assert "another network may score up to" in gather(near, table=table).verdict

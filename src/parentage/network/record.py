@@ -128,7 +128,7 @@ class Compared:
     --------
     >>> compared = Compared(-1500.0, -1200.0)
     >>> compared.words(-1020.0)
-    '480 above the network without arcs, 180 above the best tree'
+    '480 above the network without arcs and 180 above the best tree'
     >>> compared.says_little(-1020.0, -300.0)
     True
     """
@@ -147,8 +147,8 @@ class Compared:
             return said
         above = score - self.tree
         alike = above <= 1e-9 * abs(score)  # equal but for rounding
-        how = "as good as" if alike else f"{amount(above)} above"
-        return f"{said}, {how} the best tree"
+        how = "equal to that of" if alike else f"{amount(above)} above"
+        return f"{said} and {how} the best tree"
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,8 @@ class Finding:
         if self.optimal or self.score is None or self.bound is None or compared is None:
             return None
         little = compared.says_little(self.score, self.bound)
-        return compared.words(self.score) if little else None
+        said = f"for orientation, the score is {compared.words(self.score)}"
+        return said if little else None
 
     @property
     def gap(self) -> float | None:

@@ -124,12 +124,16 @@ class Solution:
         if self.optimal:
             ties = "; no network with this score has fewer arcs" if self.ties != "unknown" else ""
             return f"proven optimal{scope}{ties}"
-        limit = self.finding.beside() or (
-            f"no network scores above {self.bound:.4f}, so the gap is at most {amount(self.gap)}"
+        beside = self.finding.beside()
+        limit = (
+            f"; {beside}"
+            if beside
+            else f": no network scores above {self.bound:.4f}, so the gap is at most "
+            f"{amount(self.gap)}"
         )
         return "; ".join(
             text
-            for text in (self.scope.about_lists(self.score), f"not proven optimal{scope}: {limit}")
+            for text in (self.scope.about_lists(self.score), f"not proven optimal{scope}{limit}")
             if text
         )
 

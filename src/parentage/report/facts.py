@@ -75,7 +75,7 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     listed = "" if found.score is None else scope.about_lists(found.score)
     last = f" It is {listed}." if listed else ""
     if (beside := found.beside()) is not None:
-        how = f"under {score_title(scope)}: {beside}."
+        how = f"under {score_title(scope)}; {beside}."
         return f"{first} Not proven optimal{among} {how}{last}"
     more = "higher" if found.gap is None else f"up to {amount(found.gap)} higher"
     return (
@@ -218,7 +218,7 @@ def _about_structure(network: Network, found: Finding, scope: Scope, program: st
         )
     gap = "" if found.gap is None else f"; the optimality gap is at most {amount(found.gap)}"
     if (beside := found.beside()) is not None:
-        gap = f": {beside}"
+        gap = f"; {beside}"
     return (
         f"Structures were searched for {highest} {how}: the best one found is not proven "
         f"optimal{among}{gap}. {size}"
