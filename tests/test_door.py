@@ -131,6 +131,22 @@ def test_columns_that_say_the_same_are_named() -> None:
         parentage.read_table(text.replace(",A\n", ",a\n").replace(",B\n", ",b\n").encode())
 
 
+def test_a_column_that_duplicates_another_one_is_left_out_by_auto() -> None:
+    degrees = [175, 185, 195, 205, 215, 225]
+    for names in (degrees, ["very low", "low", "mid", "warm", "high", "very high"]):
+        rows = [f"{i % 4},{degrees[i % 6]},{names[i % 6]}" for i in range(270)]
+        source = "\n".join(["recipe,temperature,temp", *rows]).encode()
+        with pytest.warns(DecisionWarning, match="--drop temp|drop=\\['temp'\\]"):
+            assert parentage.read_table(source, auto=True).names == ("recipe", "temperature")
+        kept = decided(source, keep=["temp"])
+        assert kept.names == ("recipe", "temperature", "temp")
+    rows = [f"{i % 4},{i % 15 + 20},{i % 15 + 21}" for i in range(200)]
+    recipe = decided("\n".join(["recipe,age,days", *rows]).encode()).recipe
+    assert recipe is not None and recipe.account is not None
+    decisions = [(one.column, one.did) for one in recipe.account.decisions]
+    assert decisions == [("age", "--discretize age=mdl"), ("days", "--drop days")]
+
+
 def test_none_is_a_state_beside_degrees_and_where_missing_values_are_marked() -> None:
     degrees = "\n".join(["a,b", *(f"{'xy'[i % 2]},{['None', 'Some', 'Marked'][i % 5 % 3]}"
                                   for i in range(40)), ""])  # fmt: skip

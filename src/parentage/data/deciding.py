@@ -548,7 +548,7 @@ def _refuse_text(
     decimal: str,
     place: Callable[[int], str],
 ) -> None:
-    """Refuse a rule for a column that holds text, with the cell that is no number."""
+    """Refuse a rule for a column that holds text; the message names the first such cell."""
     few = list[Objection]()
     for column in columns:
         choice = choices[column.name]
@@ -630,7 +630,9 @@ def _suspicious(
             found.append(counts)
     going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
     plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
-    return found + suspicion.duplicates(plain)
+    twins = suspicion.duplicates(plain)
+    left_out = {one.column for one in twins}
+    return [one for one in found if not (one.hint and one.column in left_out)] + twins
 
 
 def _where_missing(

@@ -297,7 +297,8 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
                     if _equal(twin, column)
                     else f"and {twin.name!r} determine each other"
                 )
-                found.append(Objection(column.name, seen, (dropped(column.name),)))
+                ways = (dropped(column.name), kept(column.name))
+                found.append(Objection(column.name, seen, ways, ways[:1]))
     return found
 
 
@@ -788,7 +789,7 @@ def _are_codes(column: Column, words: Sequence[str]) -> bool:
     if not all(_CODE.fullmatch(word) and not _MISTYPED.fullmatch(word) for word in words):
         return False
     count = dict(zip(column.labels(), column.counts.tolist(), strict=True))
-    cells = [count[word] for word in words]
-    if len(words) >= FEW_CODES and sum(cells) >= SHARE_OF_CODES * column.n_present:
-        return True
-    return min(cells) * int((column.counts > 0).sum()) > column.n_present and min(cells) > 1
+    cells = [int(count[word]) for word in words]
+    several = len(words) >= FEW_CODES and sum(cells) >= SHARE_OF_CODES * column.n_present
+    usual = column.n_present / int((column.counts > 0).sum())
+    return several or min(cells) > max(usual, 1.0)
