@@ -87,6 +87,16 @@ def test_commands_are_listed_by_what_they_are_for() -> None:
         assert f"\n  {name} " in text
 
 
+def test_without_a_command_the_help_is_shown() -> None:
+    assert ok() == ok("--help")
+
+
+def test_report_names_a_page_after_its_table() -> None:
+    for table, page in (("cake.csv", "cake"), ("d/visits.csv.gz", "visits"), ("-", "report")):
+        assert f"; type -o {page}.html\n" in refused("report", table, "--auto")
+    assert "(default" not in ok("report", "--help")
+
+
 def test_check_says_how_much_memory_it_takes() -> None:
     assert "4GB by default" in ok("check", "--help")
     assert parse_size("memory", "4GB") == MEMORY

@@ -131,6 +131,22 @@ def test_columns_that_say_the_same_are_named() -> None:
         parentage.read_table(text.replace(",A\n", ",a\n").replace(",B\n", ",b\n").encode())
 
 
+def test_a_column_that_duplicates_another_one_is_left_out_by_auto() -> None:
+    degrees = [175, 185, 195, 205, 215, 225]
+    for names in (degrees, ["very low", "low", "mid", "warm", "high", "very high"]):
+        rows = [f"{i % 4},{degrees[i % 6]},{names[i % 6]}" for i in range(270)]
+        source = "\n".join(["recipe,temperature,temp", *rows]).encode()
+        with pytest.warns(DecisionWarning, match="--drop temp|drop=\\['temp'\\]"):
+            assert parentage.read_table(source, auto=True).names == ("recipe", "temperature")
+        kept = decided(source, keep=["temp"])
+        assert kept.names == ("recipe", "temperature", "temp")
+    rows = [f"{i % 4},{i % 15 + 20},{i % 15 + 21}" for i in range(200)]
+    recipe = decided("\n".join(["recipe,age,days", *rows]).encode()).recipe
+    assert recipe is not None and recipe.account is not None
+    decisions = [(one.column, one.did) for one in recipe.account.decisions]
+    assert decisions == [("age", "--discretize age=mdl"), ("days", "--drop days")]
+
+
 def test_none_is_a_state_beside_degrees_and_where_missing_values_are_marked() -> None:
     degrees = "\n".join(["a,b", *(f"{'xy'[i % 2]},{['None', 'Some', 'Marked'][i % 5 % 3]}"
                                   for i in range(40)), ""])  # fmt: skip
@@ -544,15 +560,54 @@ def test_names_of_rows_that_are_successive_years_are_a_quantity() -> None:
 
 
 def test_codes_with_letters_are_no_words_for_missing() -> None:
-    stations = [str(i // 2) for i in range(200)]
-    for code in ("136A", "c118"):
-        table = decided(beside("station", [*stations, code]))
-        assert table.names == ("kind", "dose"), code
+    stations = [str(i // 2) for i in range(160)]
+    families = [str(i // 5) for i in range(400)]
+    for name, cells in (
+        ("station", [*stations, "c168", "c118", "c204", "c266", "c203"]),
+        ("family", [*families, *["136A"] * 8]),
+        ("family", [*families, *["136a"] * 8]),
+    ):
+        table = decided(beside(name, cells))
         account = None if table.recipe is None else table.recipe.account
-        assert account is not None and not account.blanked, code
+        assert account is not None and not account.blanked, cells[-1]
     assert "apart from 'refused'" in refused_text(beside("station", [*stations, "refused"]))
     amounts = [f"{i / 8}" for i in range(200)]
     assert "apart from '9A'" in refused_text(beside("amount", [*amounts, "9A"]))
+
+
+@pytest.mark.parametrize("typed", ["4O", "4o", "3L", "39O", "4B", "l4", "B4"])
+@pytest.mark.parametrize("name", ["angle", "family", "class"])
+def test_a_typing_error_among_whole_numbers_is_found(name: str, typed: str) -> None:
+    cells = [str(18 + 7 * i % 41) for i in range(269)]
+    source = beside(name, [*cells[:99], typed, *cells[99:]])
+    with pytest.warns(DataWarning, match=f"holds numbers, apart from '{typed}' .*line 101"):
+        table = parentage.read_table(source, auto=True, missing="drop")
+    assert table.n_rows == 269
+    if name == "angle":
+        assert name in table.cuts
+
+
+def test_several_typing_errors_are_not_codes() -> None:
+    cells = [str(18 + 7 * i % 41) for i in range(100)]
+    said = refused_text(beside("angle", [*cells, "4O", "3L", "39O"]))
+    assert "apart from '39O', '3L', '4O' (first: '4O', line 102)" in said
+
+
+def test_a_word_among_numbers_is_refused_if_they_are_to_be_discretised() -> None:
+    cells: list[object] = [18 + 7 * i % 41 for i in range(269)]
+    source = beside("angle", [*cells, "missing"])
+    for rule in ("mdl", "angle=mdl"):
+        with pytest.raises(UndecidedError, match=r"apart from 'missing' \(line 271\)") as no:
+            parentage.read_table(source, discretize=rule)
+        assert Way("na", ["angle=missing"]) in no.value.remedy
+        settings: Any = {way.setting: way.value for way in no.value.remedy}
+        if rule == "mdl":
+            table = parentage.read_table(source, discretize=rule, **settings)
+            assert "angle" in table.cuts
+    kept = parentage.read_table(source, discretize="mdl", keep=["angle"])
+    assert "missing" in kept.states[2]
+    with pytest.raises(ParentageError, match=r"neither numbers nor dates \(first: line"):
+        parentage.read_table(beside("size", ["a"] * 30), discretize="size=mdl")
 
 
 def refused_text(source: bytes) -> str:

@@ -339,8 +339,16 @@ def test_warnings_fit_their_reader_too(tmp_path: Path, capsys: pytest.CaptureFix
     assert "type --na b=99 if it" in through_command(capsys, "info", str(path))
     given = ("--na", "b=99", "--missing", "drop")
     assert "warning" not in through_command(capsys, "info", str(path), *given)
-    note = f"parentage score has no --na; parentage info {path} --na b=99 --write-recipe"
-    assert note in through_command(capsys, "score", str(path))
+    note = (
+        "parentage score has no --na; type\n"
+        f"  parentage info {path} --na b=99 --auto --write-recipe read.toml\n"
+        f"  parentage score {path} -k 1 --recipe read.toml"
+    )
+    assert note in through_command(capsys, "score", str(path), "-k", "1")
+    recipe = str(tmp_path / "read.toml")
+    typed = ("--na", "b=99", "--auto", "--write-recipe", recipe)
+    assert "error" not in through_command(capsys, "info", str(path), *typed)
+    assert "error" not in through_command(capsys, "score", str(path), "--recipe", recipe)
 
 
 def test_a_search_that_is_too_large_names_its_limits(

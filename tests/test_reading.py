@@ -117,10 +117,14 @@ def test_blanks_inside_cells_are_said_to_need_quotes() -> None:
         read_table(b"a,b\nx,y,\nu,v,1\nx,w,\n")  # some lines end in a separator
 
 
-def test_a_header_with_a_ragged_line_below_is_no_title() -> None:
+def test_a_header_with_a_ragged_line_below_is_no_title(tmp_path: Path) -> None:
     rows = ["1,5;x;u", "2,5;y;v", "1,5;x;u;w", "2,5;x;v"]
+    text, path = "\n".join(["a;b;c", *rows]), tmp_path / "t.csv"
     with pytest.raises(TableError, match=r"^line 4 has 4 cells, the first line has 3"):
-        read_table("\n".join(["a;b;c", *rows]).encode())
+        read_table(text.encode())
+    path.write_text(text)
+    with pytest.raises(TableError, match=r"t\.csv: line 4 has 4 cells, the first line has 3"):
+        read_table(path)
 
 
 @pytest.mark.parametrize("quotes", ["", 'a "b" c'], ids=["plain", "lenient"])

@@ -639,7 +639,7 @@ def test_ways_of_several_columns_are_offered_once() -> None:
     text = "a,b,c,d\n" + "".join(f"{x},{x},{i % 2},{i % 3}\n" for i, x in enumerate([*cells, "<1"]))
     found = refusal(text.encode())
     assert Way("na", ["a=<1", "b=<1"]) in found.remedy
-    assert str(found).count("holds numbers, apart from '<1': na=") == 2
+    assert str(found).count("apart from '<1' (line 32): na=") == 2
 
 
 def test_no_advice_leaves_fewer_than_two_columns() -> None:

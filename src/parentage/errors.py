@@ -323,11 +323,15 @@ class UndecidedError(TableError):
 
     def text(self, reader: Reader) -> str:
         """Return the list of decisions, and one command or call that takes all of them."""
-        number = sum(one.refused or bool(one.advice) for one in self.objections)
         named = self.source not in ("", "frame", "<bytes>")
         who = self.source if named else "the table"
-        lines = [f"{who} needs {counted(number, 'decision')}{self._place(reader)}:"]
-        lines += [f"  {one.line(reader)}" for one in self.objections]
+        open_ones = [one for one in self.objections if one.refused or one.advice]
+        number = counted(len(open_ones), "decision")
+        lines = [f"{who} needs {number}{self._place(reader)}:"]
+        lines += [f"  {one.line(reader)}" for one in open_ones]
+        left = [one for one in self.objections if not (one.refused or one.advice)]
+        lines += ["Also seen, and left as it is:"] * bool(left)
+        lines += [f"  {one.line(reader)}" for one in left]
         if self.beyond:
             return "\n".join([*lines, f"These decisions are not enough: {self.beyond}"])
         if not self.remedy:

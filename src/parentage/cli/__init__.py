@@ -117,8 +117,9 @@ def main(args: list[str] | None = None) -> None:
     """Run the command line and exit with its code."""
     warnings.showwarning = _show_warning
     guard_streams()
+    typed = sys.argv[1:] if args is None else args
     try:
-        cli.main(args, prog_name="parentage", standalone_mode=False)
+        cli.main(typed or ["--help"], prog_name="parentage", standalone_mode=False)
         sys.stdout.flush()
     except click.exceptions.Exit as stop:
         sys.exit(stop.exit_code)

@@ -195,7 +195,7 @@ class GroupedCommand(click.Command):
             return (" ".join([ctx.command_path, *starmap(_retyped, typed), *decided]),)
         reading = [pair for pair in typed if pair[0].name in fields_of(Reading)]
         others = [pair for pair in typed if pair not in reading]
-        table = shlex.quote(str(ctx.params.get("data") or ctx.params["source"]))
+        table = shlex.quote(str(ctx.params.get("data") or ctx.params.get("source") or "TABLE"))
         written = "--write-recipe read.toml"
         return (
             " ".join(["parentage info", table, *starmap(_retyped, reading), *decided, written]),
@@ -206,16 +206,19 @@ class GroupedCommand(click.Command):
         """Say how a way out is taken that this command has no option for; nothing if it has."""
         for way in ways:
             if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
-                given = ctx.params.get("data") or ctx.params.get("source")
-                table = shlex.quote(str(given or "TABLE"))
-                typed = way.typed("command line")
-                return f"parentage {self.name} has no {flag}; {_by_recipe(table, typed)}"
+                gaps = way.setting == "na" and not ctx.params.get("auto")
+                more = [Way("auto", True)] if gaps else []  # what to do about missing values
+                calls = "\n  ".join(self._calls([way, *more], ctx))
+                return f"parentage {self.name} has no {flag}; type\n  {calls}"
         return ""
 
     def _instead(self, flag: str) -> str | None:
         """Return what to type instead of an option that this command does not have."""
         if self._reads_by_recipe(flag):
-            return f"write it into a recipe: {_by_recipe('TABLE', f'{flag} …')}"
+            return (
+                f"write it into a recipe: parentage info TABLE {flag} … --write-recipe read.toml, "
+                "then type --recipe read.toml here"
+            )
         return ELSEWHERE.get(flag)
 
     def _reads_by_recipe(self, flag: str) -> bool:
@@ -259,13 +262,6 @@ def _retyped(parameter: click.Parameter, value: Any) -> str:
 
 def _flag_of(way: Way) -> str:
     return way.typed("command line").split()[0]
-
-
-def _by_recipe(table: str, typed: str) -> str:
-    return (
-        f"parentage info {table} {typed} --write-recipe read.toml, then type --recipe read.toml "
-        "here"
-    )
 
 
 def group_of(one: click.Option) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from contextlib import contextmanager
 from pathlib import PurePath
@@ -48,7 +49,7 @@ penalty path may take as long."""
 @click.argument("source", metavar="TABLE|NET")
 @option(
     "Output",
-    output=setting("", "Report to write (.html).", Option("FILE", short="-o", common=True)),
+    output=setting(None, "Report to write (.html).", Option("FILE", short="-o", common=True)),
     title=setting(
         None, "Title of the report; by default the name of the file.", Option("TEXT", common=True)
     ),
@@ -59,7 +60,9 @@ penalty path may take as long."""
     ),
 )
 @BY_RECIPE
-def report(source: str, output: str, title: str | None, data: str | None, reading: Reading) -> None:
+def report(
+    source: str, output: str | None, title: str | None, data: str | None, reading: Reading
+) -> None:
     """Write one HTML file about a network: figure, probabilities, arcs, proof. It works offline.
 
     From TABLE a network is learned, and the support of every arc is computed, with at most 100
@@ -75,7 +78,9 @@ def report(source: str, output: str, title: str | None, data: str | None, readin
     from parentage.network.formats import READABLE
 
     if not output:
-        raise InputError("report needs a file to write; type -o clinic.html")
+        name = re.match(r"\w[\w-]*", PurePath(source).name)
+        page = f"{(name and name[0]) or 'report'}.html"
+        raise InputError(f"report needs a file to write; type -o {page}")
     check_page(output)
     check_outputs([output], source, data, reading.recipe)
     if PurePath(source).suffix.lower() in READABLE:

@@ -378,9 +378,10 @@ def look(
     columns = _kept(raw.columns, choices)
     marked = _marks_missing(columns)
     cells = [_cells(column, choices[column.name], reading, marked) for column in columns]
+    _refuse_text(cells, choices, reading.decimal, raw.place)
     continuous = [_is_continuous(column, choices[column.name]) for column in cells]
     places = {column.name: place for place, column in enumerate(raw.columns, 1)}
-    told = _suspicious(cells, continuous, choices, reading.decimal, places)
+    told = _suspicious(cells, continuous, choices, reading.decimal, places, raw.place)
     reasons = dict[str, missingness.Reason]()
     if reading.missing == "error":
         reasons = _where_missing(cells, told)
@@ -541,18 +542,37 @@ def _complete(columns: Sequence[Column]) -> list[Column]:
     return left
 
 
+def _refuse_text(
+    columns: Sequence[Column],
+    choices: Mapping[str, ColumnChoice],
+    decimal: str,
+    place: Callable[[int], str],
+) -> None:
+    """Refuse a rule for a column that holds text; the message names the first such cell."""
+    few = list[Objection]()
+    for column in columns:
+        choice = choices[column.name]
+        asked = choice.by_name and choice.rule is not None and choice.part is None
+        if not asked or choice.categorical or column.numbers is not None:
+            continue
+        kinds, words = suspicion.not_numbers(column, decimal)
+        if not words:
+            held = suspicion.first_cell(column, {*column.labels()}.difference(kinds), place)
+            raise TableError(
+                f"column {column.name!r} is to be discretised, but holds neither numbers nor dates"
+                f"{held}"
+            )
+        few.append(suspicion.apart_from(column, words, place, refused=True, cut=True))
+    if few:
+        raise UndecidedError(few)
+
+
 def _is_continuous(column: Column, choice: ColumnChoice) -> bool:
     """Whether a column is to be discretised, or refused because no rule was given."""
     if choice.categorical:
         return False
     if choice.by_name and choice.rule is not None:
-        if choice.part is not None:
-            return False
-        if column.numbers is None:
-            raise TableError(
-                f"column {column.name!r} is to be discretised, but holds neither numbers nor dates"
-            )
-        return True
+        return choice.part is None
     if column.numbers is None or column.raw.numeric is not None:
         return column.raw.numeric is True
     observed = column.numbers[column.counts > 0]
@@ -569,6 +589,7 @@ def _suspicious(
     choices: Mapping[str, ColumnChoice],
     decimal: str,
     places: Mapping[str, int],
+    row_place: Callable[[int], str],
 ) -> list[Objection]:
     """Return the objections to columns that are not what they seem."""
     found: list[Objection] = []
@@ -582,7 +603,13 @@ def _suspicious(
             found.append(named)
         if named is None or not named.refused:
             found += suspicion.objections_to(
-                column, labelled=not cut, believed=believed, decimal=decimal, signs=signs
+                column,
+                labelled=not cut,
+                believed=believed,
+                decimal=decimal,
+                signs=signs,
+                to_cut=choice.rule is not None and not choice.categorical,
+                place=row_place,
             )
     found = suspicion.coded_by_others(found, columns)
     doubtful = {one.column for one in found if one.refused}
@@ -603,7 +630,9 @@ def _suspicious(
             found.append(counts)
     going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
     plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
-    return found + suspicion.duplicates(plain)
+    twins = suspicion.duplicates(plain)
+    left_out = {one.column for one in twins}
+    return [one for one in found if not (one.hint and one.column in left_out)] + twins
 
 
 def _where_missing(

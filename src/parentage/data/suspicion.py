@@ -10,7 +10,8 @@ amounts              all labels are numbers with %, one currency or separated th
                      20 or with fractions; "1,234" alone may be either, and is asked about
 dates                19 of 20 labels are written as dates
 words among numbers  9 of 10 cells are numbers, and more than 20 different ones or fractions; not if
-                     the numbers are whole and one of the words is a code such as 136A or c118
+                     the numbers are whole and the words are codes such as 136A or c118: at least 3
+                     of them in 2% of the rows, or each more frequent than a number on average
 free text            more than 20 labels, every second one of three words or more, and half of the
                      rows have one of their own
 identifier           9 of 10 labels differ (in up to 20 rows: all), or whole numbers without gaps or
@@ -67,7 +68,7 @@ from parentage.data.missingness import FEW_ROWS, explained
 from parentage.errors import DataWarning, Objection, Way, counted, shown_names, warn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Sequence
 
     from parentage.arrays import Floats
 
@@ -109,7 +110,15 @@ _NAME_OF_MONTH = re.compile(r"(?:.*[^a-z])?mon(?:th)?", re.IGNORECASE)
 _YEARS_AT = frozenset({"school"})
 """Names of columns with up to 20 whole numbers that are years at school, not numbers of schools."""
 
-_CODE = re.compile(r"[A-Za-z]{1,2}\d+|\d+[A-Z]")
+_CODE = re.compile(r"[a-z]{1,2}\d+|\d+[a-z]", re.IGNORECASE)
+_MISTYPED = re.compile(r"[OIL\d]+", re.IGNORECASE)
+"""Letters that are mistaken for the digits 0 and 1: 4O is a typing error, not a code."""
+FEW_CODES, SHARE_OF_CODES = 3, 0.02
+"""Codes among numbers are at least 3, in 2% of the rows; fewer may be typing errors."""
+
+_MOST_WORDS = 5
+"""A column with more different words than this does not hold numbers."""
+
 _UNITS = (
     "subject|subj|patient|person|participant|respondent|individual|animal|household|town|firm|"
     "student|pupil|litter"
@@ -142,6 +151,8 @@ def objections_to(
     believed: bool,
     decimal: str = ".",
     signs: frozenset[str] = frozenset(),
+    to_cut: bool = False,
+    place: Callable[[int], str] = "row {}".format,
 ) -> list[Objection]:
     """Look at one column.
 
@@ -157,13 +168,17 @@ def objections_to(
         What stands before a fraction.
     signs
         What stands before fractions in the columns of the table (:func:`decimal_signs`).
+    to_cut
+        A rule was given for all columns of numbers, so words among numbers are refused.
+    place
+        Returns where a row is in the source.
     """
     if not column.n_present:
         return []
     if column.raw.declared or column.raw.numeric is False:
         return [] if believed else _all_different(column) or _missing_words(column)
     found = []
-    if not believed and (first := _wrong_kind(column, labelled, decimal, signs)):
+    if not believed and (first := _wrong_kind(column, labelled, decimal, signs, to_cut, place)):
         found.append(first)
     if column.numbers is not None and (codes := _sentinels(column, believed)):
         found = [one for one in found if not one.hint] + codes  # hints once they are missing
@@ -282,7 +297,8 @@ def duplicates(columns: Sequence[Column]) -> list[Objection]:
                     if _equal(twin, column)
                     else f"and {twin.name!r} determine each other"
                 )
-                found.append(Objection(column.name, seen, (dropped(column.name),)))
+                ways = (dropped(column.name), kept(column.name))
+                found.append(Objection(column.name, seen, ways, ways[:1]))
     return found
 
 
@@ -311,7 +327,12 @@ def _same(one: Column, other: Column) -> bool:
 
 
 def _wrong_kind(
-    column: Column, labelled: bool, decimal: str, signs: frozenset[str]
+    column: Column,
+    labelled: bool,
+    decimal: str,
+    signs: frozenset[str],
+    to_cut: bool,
+    place: Callable[[int], str],
 ) -> Objection | None:
     """Say whether a column holds something else than states or quantities."""
     if column.numbers is not None:
@@ -325,15 +346,7 @@ def _wrong_kind(
     if len(labels) > 2 and sum(map(is_date, labels)) >= 0.95 * len(labels):
         return _dates(column, labels, most)
     if words := _words_among_numbers(column, decimal):
-        shown = ", ".join(repr(word) for word in words)
-        values = [f"{name}={word}" for word in words]
-        way = Way("na", values, "if that means missing")
-        other = (dropped(name), kept(name)) if most else ()
-        ways = (way, *other)
-        return Objection(
-            name, f"holds numbers, apart from {shown}", ways, (way,),
-            refused=most,
-        )  # fmt: skip
+        return apart_from(column, words, place, refused=most or to_cut)
     if len(labels) > MANY_STATES and 2 * len(labels) >= rows:
         long = sum(len(label.split()) > 2 for label in labels)
         if 2 * long >= len(labels):
@@ -345,6 +358,38 @@ def _wrong_kind(
         seen = f"is an identifier: {count} values are distinct"
         return replace(leave_out(name, seen), example=f", such as {example!r}")
     return None
+
+
+def apart_from(
+    column: Column,
+    words: Sequence[str],
+    place: Callable[[int], str],
+    *,
+    refused: bool,
+    cut: bool = False,
+) -> Objection:
+    """Say that a column holds numbers apart from some words, and where the first of them is.
+
+    ``cut``: it was asked to discretise this column, so it cannot be kept as it is.
+    """
+    name, shown = column.name, ", ".join(repr(word) for word in words)
+    way = Way("na", [f"{name}={word}" for word in words], "if that means missing")
+    other = (dropped(name), *(() if cut else (kept(name),))) if refused else ()
+    seen = f"{'is to be discretised, but ' if cut else ''}holds numbers, apart from {shown}"
+    where = first_cell(column, words, place)
+    return Objection(name, seen, (way, *other), (way,), refused=refused, example=where)
+
+
+def first_cell(column: Column, labels: Collection[str], place: Callable[[int], str]) -> str:
+    """Return where the first cell with one of the labels is, in brackets; nothing if none is."""
+    codes = [code for code, label in enumerate(column.labels()) if label in labels]
+    rows = np.flatnonzero(np.isin(column.raw.to_codes(), codes))
+    if not len(rows):
+        return ""
+    row = int(rows[0])
+    label = column.labels()[int(column.raw.part(row, row + 1)[0])]
+    which = f"{label!r}, " if len(codes) > 1 else ""
+    return f" ({'' if len(rows) == 1 else 'first: '}{which}{place(row)})"
 
 
 def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
@@ -714,16 +759,37 @@ def asked_about(found: Sequence[Objection]) -> list[str]:
     ]  # fmt: skip
 
 
+def not_numbers(column: Column, decimal: str) -> tuple[list[str], list[str]]:
+    """Return the labels that are numbers, and the others if they are in few cells."""
+    kinds, others = list[str](), list[str]()
+    cells = 0
+    for label, count in zip(column.labels(), column.counts.tolist(), strict=True):
+        if not count:
+            continue
+        if numbers_in([label], decimal) is None:
+            others.append(label)
+        else:
+            kinds.append(label)
+            cells += count
+    few = cells >= _NEARLY_ALL * int(column.counts.sum())
+    return kinds, sorted(others) if few else []
+
+
 def _words_among_numbers(column: Column, decimal: str) -> list[str]:
     """Return the few labels that keep a column from being numbers; none if it holds codes."""
-    labels = column.labels()
-    numeric = np.array([numbers_in([label], decimal) is not None for label in labels], np.bool_)
-    cells = int(column.counts[numeric].sum())
-    others = [label for i, label in enumerate(labels) if not numeric[i] and column.counts[i]]
-    if len(others) > 5 or cells < _NEARLY_ALL * int(column.counts.sum()):
-        return []
-    kinds = [label for i, label in enumerate(labels) if numeric[i] and column.counts[i]]
+    kinds, others = not_numbers(column, decimal)
     fractions = any(decimal in kind for kind in kinds)
-    if not fractions and any(map(_CODE.fullmatch, others)):
+    if len(others) > _MOST_WORDS or not (fractions or len(kinds) > MANY_STATES):
         return []
-    return sorted(others) if fractions or len(kinds) > MANY_STATES else []
+    return [] if not fractions and _are_codes(column, others) else others
+
+
+def _are_codes(column: Column, words: Sequence[str]) -> bool:
+    """Say whether words among whole numbers are codes, not typing errors."""
+    if not all(_CODE.fullmatch(word) and not _MISTYPED.fullmatch(word) for word in words):
+        return False
+    count = dict(zip(column.labels(), column.counts.tolist(), strict=True))
+    cells = [int(count[word]) for word in words]
+    several = len(words) >= FEW_CODES and sum(cells) >= SHARE_OF_CODES * column.n_present
+    usual = column.n_present / int((column.counts > 0).sum())
+    return several or min(cells) > max(usual, 1.0)

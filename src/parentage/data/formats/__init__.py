@@ -7,6 +7,7 @@ the first file's order is taken.
 from __future__ import annotations
 
 import bisect
+import re
 from dataclasses import replace
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.columns import RawColumn, RawTable, number_label, with_names
-from parentage.errors import InputError, TableError, Way, counted
+from parentage.errors import READER, InputError, TableError, Way, counted
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
 
@@ -25,10 +26,24 @@ if TYPE_CHECKING:
     from parentage.files.source import Source, SourceLike
 
 
+_ABOUT_LINES = re.compile(r"line \d|[\d,]+ lines ")
+
+
 def read_columns(source: SourceLike | Source, reading: Reading) -> RawTable:
     """Read a table, or several files as one, as raw columns; candidate lists are refused."""
     opened = open_source(source)
-    return with_names(together([_read(one, reading) for one in (opened, *opened.more)]))
+    return with_names(together([_read_named(one, reading) for one in (opened, *opened.more)]))
+
+
+def _read_named(opened: Source, reading: Reading) -> RawTable:
+    """Read a file; an error about one of its lines says which file it is."""
+    try:
+        return _read(opened, reading)
+    except TableError as error:
+        if _ABOUT_LINES.match(error.message) and opened.name != "<bytes>":
+            error.message = f"{opened.name}: {error.message}"
+            error.args = (error.text(READER.get()),)
+        raise
 
 
 def _read(opened: Source, reading: Reading) -> RawTable:
