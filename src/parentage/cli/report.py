@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import ArcSupport, Baseline, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
     from parentage.network.parameters import Parameters
+    from parentage.optimise import Solution
     from parentage.work.context import Context
     from parentage.work.progress import Progress, Report
 
@@ -314,10 +315,7 @@ def support(
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
             directions = baseline.best.scope.about_directions()
-            from parentage.scoring.scores import unit_of
-
-            unit = unit_of(baseline.best.scope.log_base)
-            text = as_text(found, unit, verbose=verbose)
+            text = as_text(found, baseline.best, verbose=verbose)
             click.echo("\n".join([text, *filter(None, [directions])]))
 
 
@@ -358,21 +356,22 @@ def estimating(shown: Report | None) -> Iterator[Report]:
     yield report
 
 
-def as_text(found: Support, unit: float, *, verbose: bool) -> str:
+def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
     """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn.
 
-    ``unit`` are the nats of one unit of the score.
+    ``best`` is the best network, with what is proven about it.
     """
-    head, rows = arc_rows(found, unit, verbose=verbose)
+    from parentage.scoring.scores import unit_of
+
+    head, rows = arc_rows(found, unit_of(best.scope.log_base), verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
-    best = "proven optimal" if found.optimal else "not proven optimal"
     own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
     if found.score == found.best:
-        lines.append(f"{own}: {best}.")
+        lines.append(f"{own}: {best.proof()}.")
     else:
-        lines.append(f"{own}; the best network scores {found.best:.4f}, {best}.")
+        lines.append(f"{own}; the best network scores {found.best:.4f}, {best.proof()}.")
     if found.bootstrap is not None:
         lines += bootstrap_lines(found, found.bootstrap)
     if found.near is not None:
