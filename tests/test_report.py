@@ -20,7 +20,7 @@ from hypothesis import given, settings
 import parentage
 from command import ok, refused
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, is_firm
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, judged
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.table import Table
@@ -193,20 +193,25 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
     solution = parentage.learn(table)
     arcs = solution.network.arcs
     sure = [ArcSupport(*arc, need=9.0, need_at_most=9.0, adjacency=0.9) for arc in arcs]
-    sure[1] = replace(sure[1], need=2.9)
+    sure[1] = replace(sure[1], need=2.9, need_at_most=2.9)
     sure[2] = replace(sure[2], adjacency=0.5)
-    support = Support(solution.network, solution.score, solution.score, True, tuple(sure))
+    drawn = Bootstrap(100, 30, 30, 0, (), (), 0.5, (), "time")
+    sure = [replace(one, support=judged(one, 1.0, need=True, bootstrap=drawn)) for one in sure]
+    support = Support(
+        solution.network, solution.score, solution.score, True, tuple(sure), bootstrap=drawn
+    )
     page = gather(solution, table=table, support=support, path="the same for penalties 0.9 to 1.3")
     assert page.summary[0] == "7 links: 5 firm, 2 open"
     assert page.summary[-1] == "the same for penalties 0.9 to 1.3"
     directions = [row[2] for row in cells_of(document(page))[1:]]
     preferred, either = directions.count("preferred by the score"), directions.count("either")
-    assert page.summary[1] == f"{preferred} directions preferred, {either} either way"
-    assert [page.firm[arc] for arc in arcs] == [i not in (1, 2) for i in range(7)]
+    assert page.summary[1] == "bootstrap stopped after 30 of 100 replicates"
+    assert page.summary[2] == f"{preferred} directions preferred, {either} either way"
+    assert [one.support == "open" for one in page.arcs] == [i in (1, 2) for i in range(7)]
     html_text = document(page)
-    drawn = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
+    figure = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
     dashed = re.findall(
-        r'data-arc="(\d+) (\d+)"[^>]*><title>[^<]*</title><path[^>]*dasharray', drawn
+        r'data-arc="(\d+) (\d+)"[^>]*><title>[^<]*</title><path[^>]*dasharray', figure
     )
     names = solution.network.names
     assert {(names[int(a)], names[int(b)]) for a, b in dashed} == {arcs[1], arcs[2]}
@@ -219,8 +224,8 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
 
 def test_firmness_is_in_nats() -> None:
     two = ArcSupport("a", "b", need=3.5)
-    assert is_firm(two, 1.0) is True
-    assert is_firm(two, math.log(2)) is False
+    assert judged(two, 1.0, need=True, bootstrap=None) == "firm"
+    assert judged(two, math.log(2), need=True, bootstrap=None) == "open"
 
 
 @pytest.mark.usefixtures("no_moment")
@@ -684,10 +689,16 @@ def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:
 
 def test_the_table_of_arcs_says_firm_or_open() -> None:
     network = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
-    arcs = (ArcSupport("a", "b", need=5.0), ArcSupport("b", "c", need=1.0))
+    arcs = (
+        ArcSupport("a", "b", need=5.0, support="firm"),
+        ArcSupport("b", "c", need=1.0, support="open"),
+    )
     text = document(gather(network, support=Support(network, 0.0, 0.0, True, arcs)))
     assert text.count("<td>firm</td>") == text.count("<td>open</td>") == 1
-    bare = tuple(replace(one, need=None, adjacency=0.9) for one in arcs)
+    halted = tuple(replace(one, need=None, support="not known") for one in arcs)
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, halted)))
+    assert "2 links: 2 not known" in text and text.count("<td>not known</td>") == 2
+    bare = tuple(replace(one, support=None) for one in arcs)
     text = document(gather(network, support=Support(network, 0.0, 0.0, True, bare)))
     assert "<td>firm</td>" not in text
 

@@ -361,9 +361,7 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
 
     ``best`` is the best network, with what is proven about it.
     """
-    from parentage.scoring.scores import unit_of
-
-    head, rows = arc_rows(found, unit_of(best.scope.log_base), verbose=verbose)
+    head, rows = arc_rows(found, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
@@ -385,12 +383,8 @@ Shown = tuple[str, "Callable[[ArcSupport], str]"]
 """A column: its heading, and the text of an arc in it."""
 
 
-def arc_rows(
-    found: Support, unit: float, *, verbose: bool
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
-    from parentage.arcs.records import is_firm
-
     columns: list[Shown] = [
         ("from", lambda one: one.parent),
         ("to", lambda one: one.child),
@@ -409,8 +403,8 @@ def arc_rows(
         columns.append(("class", lambda one: "reversible" if one.reversible else "compelled"))
     if verbose:
         columns += near_columns(found)
-    if needed:
-        columns.append(("support", lambda one: "firm" if is_firm(one, unit) else "open"))
+    if any(one.support is not None for one in found.arcs):
+        columns.append(("support", lambda one: one.support or ""))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
 
@@ -456,7 +450,7 @@ def other_lines(found: Support, *, verbose: bool) -> list[str]:
 def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     """What was drawn, and what the average of it joins."""
     if not drawn.done:
-        return []
+        return [drawn.words]
     proven = "all" if drawn.proven == drawn.done else f"{drawn.proven:,}"
     spread = ""
     if drawn.score_deviation is not None:
@@ -470,8 +464,7 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     differs = [f"not in this network: {added}"] * bool(added)
     differs += [f"only in this network: {dropped}"] * bool(dropped)
     return [
-        f"{drawn.done:,} bootstrap replicates, {proven} proven optimal; "
-        f"mean score {drawn.mean_score:.4f}{spread}",
+        f"{drawn.words}, {proven} proven optimal; mean score {drawn.mean_score:.4f}{spread}",
         f"averaged network: {counted(len(averaged), 'pair')} adjacent in more than half of the "
         f"replicates; {'; '.join(differs) or 'the same as in this network'}",
     ]

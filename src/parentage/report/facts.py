@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from parentage.arcs.records import within_text
+from parentage.arcs.records import Label, within_text
 from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from parentage.network.parameters import Parameters
     from parentage.network.record import Effort, Finding, NetworkRecord
     from parentage.scoring.account import Scope
-    from parentage.scoring.constraints import Arc
 
 LISTED = 12
 """Names that are listed before the rest is counted."""
@@ -103,7 +103,6 @@ def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
 
 def summary(
     arcs: Sequence[ArcSupport],
-    firm: Mapping[Arc, bool | None],
     equivalent: bool | None,
     support: Support | None,
     path: str,
@@ -111,19 +110,19 @@ def summary(
     """Say in phrases how sure links and directions are; ``path``: over which penalties it stays.
 
     >>> from parentage.arcs.records import ArcSupport
-    >>> one, two = ArcSupport("a", "b", reversible=True), ArcSupport("b", "c", reversible=False)
-    >>> summary([one, two], {one.arc: True, two.arc: False}, True, None, "")
+    >>> one = ArcSupport("a", "b", reversible=True, support="firm")
+    >>> two = ArcSupport("b", "c", reversible=False, support="open")
+    >>> summary([one, two], True, None, "")
     ('2 links: 1 firm, 1 open', '1 direction preferred, 1 either way')
     """
     if not arcs:
         return ("no links",)
-    sure, open_ = (sum(firm[one.arc] is is_firm for one in arcs) for is_firm in (True, False))
-    told = [counted(len(arcs), "link")]
-    parts = [f"{n:,} {what}" for n, what in ((sure, "firm"), (open_, "open")) if n]
-    unknown = len(arcs) - sure - open_
-    if unknown:
-        parts.append("their support was not computed" if not parts else f"{unknown:,} unknown")
-    told[0] += f": {', '.join(parts)}"
+    labels = Counter(one.support for one in arcs)
+    parts = [f"{labels[label]:,} {label}" for label in get_args(Label) if labels[label]]
+    told = [f"{counted(len(arcs), 'link')}: {', '.join(parts) or 'their support was not computed'}"]
+    drawn = None if support is None else support.bootstrap
+    if drawn is not None and drawn.done < drawn.asked:
+        told.append(drawn.words)
     if equivalent is not False:
         words = [direction_of(one, equivalent) for one in arcs]
         either = words.count("either")
@@ -178,9 +177,10 @@ def methods(
             )
         if support.bootstrap is not None and support.bootstrap.done:
             b = support.bootstrap
+            early = "" if b.done == b.asked else f"; {b.words}"
             said.append(
                 f"Stability was assessed on {b.done:,} bootstrap replicates of the rows (seed "
-                f"{b.seed}), {b.proven:,} of them learned to proven optimality."
+                f"{b.seed}), {b.proven:,} of them learned to proven optimality{early}."
             )
         if support.near is not None:
             near = support.near

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, is_firm, shares_of, within_text
+from parentage.arcs.records import ArcSupport, shares_of, within_text
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
@@ -184,9 +184,6 @@ class Page:
         A paragraph for the methods section of a paper, filled in from the run.
     summary
         How sure the links and directions are, in phrases.
-    firm
-        For every arc whether it is firm (:func:`parentage.arcs.records.is_firm`); None if that is
-        not known.
     """
 
     title: str
@@ -207,7 +204,6 @@ class Page:
     citation: str
     methods: str
     summary: tuple[str, ...]
-    firm: dict[Arc, bool | None]
 
     @property
     def directed(self) -> bool:
@@ -276,8 +272,6 @@ def gather(
     nexts = [() for _ in network.names] if lists is None else next_sets(network, lists)
     equivalent = None if scope is None else scope.equivalent
     arcs = _arcs(record, table, support)
-    unit = unit_of(scope.log_base if scope is not None else None)
-    firm = {one.arc: is_firm(one, unit) for one in arcs}
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
         title=title or source or "Bayesian network",
@@ -301,8 +295,7 @@ def gather(
         origin=origin_facts(record.provenance),
         citation=citation(record.finding, scope, record.provenance),
         methods=methods(network, table, record, support, parameters),
-        summary=summary(arcs, firm, equivalent, support, path),
-        firm=firm,
+        summary=summary(arcs, equivalent, support, path),
     )
 
 
@@ -376,7 +369,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     said.append(
         "A link is firm if the best network without it scores at least ln 20 = 3.00 nats lower "
         "(under Bayesian scores: is at most 1/20 as probable) and at least 80 % of the replicates "
-        "have it, as far as these are known; otherwise it is open."
+        "have it, as far as these were requested; it is open if it fails one of the two, and not "
+        "known if the work was stopped before that was decided."
     )
     if any(one.need is not None for one in support.arcs):
         said.append(
@@ -385,9 +379,10 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         )
     if support.bootstrap is not None:
         b = support.bootstrap
+        early = "" if b.done == b.asked else f"{b.words}; "
         said.append(
             f"Bootstrap strength: the share of {b.done:,} replicates whose best network has "
-            f"the link ({b.proven:,} of these networks are proven best; seed {b.seed}). "
+            f"the link ({early}{b.proven:,} of these networks are proven best; seed {b.seed}). "
             "This direction: the share of those in which the arc has this direction."
         )
     if support.near is not None:

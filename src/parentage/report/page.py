@@ -274,13 +274,13 @@ def confidence(page: Page) -> dict[Arc, Confidence]:
     """Return what widths and dashes show: the share of replicates, else the need."""
     found = {}
     for one in page.arcs:
-        firm = page.firm[one.arc]
-        if firm is None:
+        if one.support is None or one.support == "not known":
             continue
         share = one.adjacency
-        if share is None:
-            share = math.sqrt(min(1.0, (one.need or 0.0) / WIDE_NEED))
-        found[one.arc] = Confidence(share, firm)
+        if share is None and one.need is not None:
+            share = math.sqrt(min(1.0, one.need / WIDE_NEED))
+        if share is not None:
+            found[one.arc] = Confidence(share, one.support != "open")
     return found
 
 
