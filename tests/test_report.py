@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import itertools
 import json
 import math
 import re
@@ -19,7 +20,9 @@ from hypothesis import given, settings
 
 import parentage
 from command import ok, refused
+from naive_network import is_acyclic
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
+from parentage.arcs.imposed import imposed_directions
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, judged
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
@@ -31,7 +34,7 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal
 from parentage.report import save
-from parentage.report.facts import data_facts
+from parentage.report.facts import data_facts, direction_of
 from parentage.report.gather import (
     gather,
     mutual_information,
@@ -49,6 +52,7 @@ from parentage.report.page import (
     why_text,
 )
 from parentage.scoring.account import Scope, Unknown
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.scores import local_score
 from strategies import tables
 from test_view import ALARM
@@ -713,3 +717,47 @@ def test_boxes_with_bars_have_room_for_the_labels_of_their_states() -> None:
         boxes = re.findall(r'<rect[^>]* width="([\d.]+)"', picture(page, bars=True)["parts"])
         widths.append(float(boxes[0]))
     assert widths[0] >= BAR_WIDTH and widths[1] >= BAR_WIDTH + LETTER * MOST_LETTERS
+
+
+def test_a_direction_that_constraints_set_is_not_called_either() -> None:
+    table = chest_clinic().select(["smoke", "bronc", "dysp"])
+    tiers = Constraints(tiers=(("smoke",), ("bronc",), ("dysp",)))
+    page = gather(parentage.learn(table, constraints=tiers), table=table)
+    assert set(page.directions.values()) == {"set by the constraints"}
+    n = len(page.arcs)
+    assert page.summary[1] == f"0 directions preferred, 0 either way, {n} set by the constraints"
+    assert "forbid every equivalent network" in document(page)
+    free = gather(parentage.learn(table), table=table)
+    assert "either" in free.directions.values()
+    costly = ArcSupport("smoke", "bronc", reversible=True, need_direction=114.0)
+    assert direction_of(costly, True) != "either"
+    limited = gather(parentage.learn(table, max_parents=1), table=table)
+    assert set(limited.directions.values()) == {"either"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_imposed_directions_are_those_of_all_allowed_equivalent_networks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = tuple("abcd")
+    sets = [tuple(p for p in range(4) if mask >> p & 1) for mask in range(16)]
+    choices = itertools.product(*([own for own in sets if v not in own] for v in range(4)))
+    everything = [Network(names, parents) for parents in choices if is_acyclic(parents)]
+    for network in [everything[i] for i in rng.integers(len(everything), size=12)]:
+        missing = [
+            (a, b) for a in names for b in names if a != b and (a, b) not in set(network.arcs)
+        ]
+        barred = Constraints(forbidden=frozenset(arc for arc in missing if rng.random() < 0.3))
+        found = imposed_directions(network, Scope(Unknown(), 2, barred, 0.0))
+        class_ = network.equivalence_class()
+        allowed = [
+            one
+            for one in everything
+            if one.equivalence_class() == class_
+            and all(
+                barred.allowed(v, one.parents_of(v)) and len(one.parents_of(v)) <= 2 for v in names
+            )
+        ]
+        for a, b in network.arcs:
+            if (min(a, b), max(a, b)) in class_.reversible:
+                turns = any((b, a) in one.arcs for one in allowed)
+                assert found[a, b] is not turns, (network.arcs, barred, a, b)

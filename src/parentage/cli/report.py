@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
+    from parentage.scoring.account import Scope
     from parentage.work.context import Context
     from parentage.work.progress import Progress, Report
 
@@ -361,7 +362,7 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
 
     ``best`` is the best network, with what is proven about it.
     """
-    head, rows = arc_rows(found, verbose=verbose)
+    head, rows = arc_rows(found, best.scope, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
@@ -383,8 +384,12 @@ Shown = tuple[str, "Callable[[ArcSupport], str]"]
 """A column: its heading, and the text of an arc in it."""
 
 
-def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+def arc_rows(
+    found: Support, scope: Scope, *, verbose: bool
+) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
+    from parentage.arcs.imposed import imposed_directions
+
     columns: list[Shown] = [
         ("from", lambda one: one.parent),
         ("to", lambda one: one.child),
@@ -400,13 +405,23 @@ def arc_rows(found: Support, *, verbose: bool) -> tuple[tuple[str, ...], list[tu
             ("reversed", lambda one: _between(one.need_direction, one.need_direction_at_most))
         )
     if verbose and any(one.reversible is not None for one in found.arcs):
-        columns.append(("class", lambda one: "reversible" if one.reversible else "compelled"))
+        imposed = imposed_directions(found.network, scope)
+        columns.append(("class", lambda one: class_word(one, imposed[one.arc])))
     if verbose:
         columns += near_columns(found)
     if any(one.support is not None for one in found.arcs):
         columns.append(("support", lambda one: one.support or ""))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
+
+
+def class_word(one: ArcSupport, imposed: bool | None) -> str:
+    """Say what the class of an arc means for its direction, under the constraints."""
+    if imposed:
+        return "set by constraints"
+    if one.reversible:
+        return "not known" if imposed is None else "reversible"
+    return "compelled"
 
 
 def share_columns(found: Support, *, verbose: bool) -> list[Shown]:
