@@ -65,6 +65,18 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     assert "of the posterior probability of all networks" in full.stdout
 
 
+def test_a_proof_among_allowed_networks_is_said_as_learn_says_it(
+    clinic: str, tmp_path: Path
+) -> None:
+    constraints = tmp_path / "constraints.toml"
+    constraints.write_text('forbidden = [["smoke", "lung"], ["lung", "smoke"]]\n')
+    asked = (clinic, "--constraints", str(constraints))
+    said = next(line for line in run("learn", *asked).stdout.split("\n") if "Score " in line)
+    sentence = said.split(" (engine")[0] + "."
+    assert "proven optimal among the networks that the constraints allow" in sentence
+    assert sentence in run("support", *asked).stdout.split("\n")
+
+
 def test_csv_and_json_files(clinic: str, tmp_path: Path) -> None:
     target = tmp_path / "support.csv"
     done = run("support", clinic, "-o", str(target), "--bootstrap", "3", "--seed", "5")

@@ -11,7 +11,7 @@ import pytest
 
 import parentage
 from naive_support import every_network
-from parentage.answers.path import free_parameters_of, path
+from parentage.answers.path import free_parameters_of, path, unproven_text
 from parentage.errors import InputError
 from parentage.network.network import Network
 from parentage.scoring.constraints import Constraints
@@ -158,3 +158,10 @@ def test_bad_requests_are_refused() -> None:
         path(with_holes(random_table(1), 1))
     with pytest.raises(InputError, match="outside the path"):
         path(table).at(9)
+
+
+def test_the_advice_fits_what_stopped_the_work() -> None:
+    found = path(parentage.datasets.chest_clinic(100))
+    assert unproven_text(found, "time").endswith("; raise the time limit")
+    for stopped in ("interrupt", "memory", None):
+        assert "time limit" not in unproven_text(found, stopped)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import html
 import io
+import itertools
 import json
 import math
 import re
@@ -19,8 +20,10 @@ from hypothesis import given, settings
 
 import parentage
 from command import ok, refused
+from naive_network import is_acyclic
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, is_firm
+from parentage.arcs.imposed import imposed_directions
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, judged
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.table import Table
@@ -31,7 +34,7 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal
 from parentage.report import save
-from parentage.report.facts import data_facts
+from parentage.report.facts import data_facts, direction_of
 from parentage.report.gather import (
     gather,
     mutual_information,
@@ -49,6 +52,7 @@ from parentage.report.page import (
     why_text,
 )
 from parentage.scoring.account import Scope, Unknown
+from parentage.scoring.constraints import Constraints
 from parentage.scoring.scores import local_score
 from strategies import tables
 from test_view import ALARM
@@ -193,20 +197,25 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
     solution = parentage.learn(table)
     arcs = solution.network.arcs
     sure = [ArcSupport(*arc, need=9.0, need_at_most=9.0, adjacency=0.9) for arc in arcs]
-    sure[1] = replace(sure[1], need=2.9)
+    sure[1] = replace(sure[1], need=2.9, need_at_most=2.9)
     sure[2] = replace(sure[2], adjacency=0.5)
-    support = Support(solution.network, solution.score, solution.score, True, tuple(sure))
+    drawn = Bootstrap(100, 30, 30, 0, (), (), 0.5, (), "time")
+    sure = [replace(one, support=judged(one, 1.0, need=True, bootstrap=drawn)) for one in sure]
+    support = Support(
+        solution.network, solution.score, solution.score, True, tuple(sure), bootstrap=drawn
+    )
     page = gather(solution, table=table, support=support, path="the same for penalties 0.9 to 1.3")
     assert page.summary[0] == "7 links: 5 firm, 2 open"
     assert page.summary[-1] == "the same for penalties 0.9 to 1.3"
     directions = [row[2] for row in cells_of(document(page))[1:]]
     preferred, either = directions.count("preferred by the score"), directions.count("either")
-    assert page.summary[1] == f"{preferred} directions preferred, {either} either way"
-    assert [page.firm[arc] for arc in arcs] == [i not in (1, 2) for i in range(7)]
+    assert page.summary[1] == "bootstrap stopped after 30 of 100 replicates"
+    assert page.summary[2] == f"{preferred} directions preferred, {either} either way"
+    assert [one.support == "open" for one in page.arcs] == [i in (1, 2) for i in range(7)]
     html_text = document(page)
-    drawn = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
+    figure = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
     dashed = re.findall(
-        r'data-arc="(\d+) (\d+)"[^>]*><title>[^<]*</title><path[^>]*dasharray', drawn
+        r'data-arc="(\d+) (\d+)"[^>]*><title>[^<]*</title><path[^>]*dasharray', figure
     )
     names = solution.network.names
     assert {(names[int(a)], names[int(b)]) for a, b in dashed} == {arcs[1], arcs[2]}
@@ -219,8 +228,8 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
 
 def test_firmness_is_in_nats() -> None:
     two = ArcSupport("a", "b", need=3.5)
-    assert is_firm(two, 1.0) is True
-    assert is_firm(two, math.log(2)) is False
+    assert judged(two, 1.0, need=True, bootstrap=None) == "firm"
+    assert judged(two, math.log(2), need=True, bootstrap=None) == "open"
 
 
 @pytest.mark.usefixtures("no_moment")
@@ -684,10 +693,16 @@ def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:
 
 def test_the_table_of_arcs_says_firm_or_open() -> None:
     network = Network.from_arcs("abc", [("a", "b"), ("b", "c")])
-    arcs = (ArcSupport("a", "b", need=5.0), ArcSupport("b", "c", need=1.0))
+    arcs = (
+        ArcSupport("a", "b", need=5.0, support="firm"),
+        ArcSupport("b", "c", need=1.0, support="open"),
+    )
     text = document(gather(network, support=Support(network, 0.0, 0.0, True, arcs)))
     assert text.count("<td>firm</td>") == text.count("<td>open</td>") == 1
-    bare = tuple(replace(one, need=None, adjacency=0.9) for one in arcs)
+    halted = tuple(replace(one, need=None, support="not known") for one in arcs)
+    text = document(gather(network, support=Support(network, 0.0, 0.0, True, halted)))
+    assert "2 links: 2 not known" in text and text.count("<td>not known</td>") == 2
+    bare = tuple(replace(one, support=None) for one in arcs)
     text = document(gather(network, support=Support(network, 0.0, 0.0, True, bare)))
     assert "<td>firm</td>" not in text
 
@@ -702,3 +717,47 @@ def test_boxes_with_bars_have_room_for_the_labels_of_their_states() -> None:
         boxes = re.findall(r'<rect[^>]* width="([\d.]+)"', picture(page, bars=True)["parts"])
         widths.append(float(boxes[0]))
     assert widths[0] >= BAR_WIDTH and widths[1] >= BAR_WIDTH + LETTER * MOST_LETTERS
+
+
+def test_a_direction_that_constraints_set_is_not_called_either() -> None:
+    table = chest_clinic().select(["smoke", "bronc", "dysp"])
+    tiers = Constraints(tiers=(("smoke",), ("bronc",), ("dysp",)))
+    page = gather(parentage.learn(table, constraints=tiers), table=table)
+    assert set(page.directions.values()) == {"set by the constraints"}
+    n = len(page.arcs)
+    assert page.summary[1] == f"0 directions preferred, 0 either way, {n} set by the constraints"
+    assert "forbid every equivalent network" in document(page)
+    free = gather(parentage.learn(table), table=table)
+    assert "either" in free.directions.values()
+    costly = ArcSupport("smoke", "bronc", reversible=True, need_direction=114.0)
+    assert direction_of(costly, True) != "either"
+    limited = gather(parentage.learn(table, max_parents=1), table=table)
+    assert set(limited.directions.values()) == {"either"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_imposed_directions_are_those_of_all_allowed_equivalent_networks(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    names = tuple("abcd")
+    sets = [tuple(p for p in range(4) if mask >> p & 1) for mask in range(16)]
+    choices = itertools.product(*([own for own in sets if v not in own] for v in range(4)))
+    everything = [Network(names, parents) for parents in choices if is_acyclic(parents)]
+    for network in [everything[i] for i in rng.integers(len(everything), size=12)]:
+        missing = [
+            (a, b) for a in names for b in names if a != b and (a, b) not in set(network.arcs)
+        ]
+        barred = Constraints(forbidden=frozenset(arc for arc in missing if rng.random() < 0.3))
+        found = imposed_directions(network, Scope(Unknown(), 2, barred, 0.0))
+        class_ = network.equivalence_class()
+        allowed = [
+            one
+            for one in everything
+            if one.equivalence_class() == class_
+            and all(
+                barred.allowed(v, one.parents_of(v)) and len(one.parents_of(v)) <= 2 for v in names
+            )
+        ]
+        for a, b in network.arcs:
+            if (min(a, b), max(a, b)) in class_.reversible:
+                turns = any((b, a) in one.arcs for one in allowed)
+                assert found[a, b] is not turns, (network.arcs, barred, a, b)

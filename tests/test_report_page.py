@@ -14,7 +14,7 @@ import pytest
 from browser import chromium, complaints, open_page, requests
 from naive_intervals import entry_intervals
 from network_cases import random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, Support
+from parentage.arcs.records import ArcSupport, Bootstrap, Support, judged
 from parentage.data.datasets import chest_clinic
 from parentage.network.network import Network
 from parentage.pipeline import learn
@@ -76,11 +76,14 @@ def clinic(pages: Path) -> Path:
     table = chest_clinic()
     lists = score(table)
     solution = learn(lists)
-    arcs = tuple(
+    drawn = Bootstrap(20, 20, 20, 0, (), (), 0.5, ())
+    known = [
         ArcSupport(*arc, need=float((5 * i) % 7), adjacency=1 - i / 10)
         for i, arc in enumerate(solution.network.arcs)
+    ]
+    arcs = tuple(
+        replace(one, support=judged(one, 1.0, need=True, bootstrap=drawn)) for one in known
     )
-    drawn = Bootstrap(20, 20, 20, 0, (), (), 0.5, ())
     found = Support(solution.network, solution.score, solution.score, True, arcs, bootstrap=drawn)
     path = pages / "clinic.html"
     save(solution, path, table=table, lists=lists, support=found, title="clinic")

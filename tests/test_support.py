@@ -35,10 +35,13 @@ from parentage.arcs import Supporting
 from parentage.arcs.near_shares import log_total, near_set
 from parentage.arcs.need import ArcQuestion, lists_requiring, needs
 from parentage.arcs.records import (
+    FEWEST_REPLICATES,
+    FIRM_NEED,
     ArcSupport,
     Bootstrap,
     PairShare,
     Support,
+    judged,
     spreadsheet_cell,
 )
 from parentage.arcs.resampling import (
@@ -271,6 +274,8 @@ def test_a_required_arc_has_no_need() -> None:
     assert found["asia", "dysp"].need_direction is None
     assert found["smoke", "bronc"].need is not None
     assert found["smoke", "bronc"].need_direction is None, "the tiers forbid it"
+    assert found["asia", "dysp"].support == "required"
+    assert found["smoke", "bronc"].support in ("firm", "open")
     assert not found.open_points
 
 
@@ -508,6 +513,10 @@ def test_an_interrupt_keeps_the_replicates_that_are_done() -> None:
     assert drawn.pairs == whole.pairs, "those that are there are the first ones"
     assert any("replicates" in point and "interrupt" in point for point in found.open_points)
     assert all(arc.need is not None for arc in found.arcs), "needs came before"
+    assert drawn.enough == (drawn.done >= FEWEST_REPLICATES)
+    assert bootstrap_lines(found, drawn)[0].startswith(
+        f"bootstrap stopped after {drawn.done} of 50 replicates, all proven"
+    )
 
 
 def test_an_interrupt_among_the_needs() -> None:
@@ -523,6 +532,20 @@ def test_an_interrupt_among_the_needs() -> None:
     assert any("need of" in point for point in found.open_points)
     assert found.bootstrap is not None and found.bootstrap.done == 0
     assert all(arc.adjacency is None for arc in found.arcs)
+    for arc in found.arcs:
+        failed = arc.need_at_most is not None and arc.need_at_most < FIRM_NEED
+        assert arc.support == ("open" if failed else "not known")
+    assert bootstrap_lines(found, found.bootstrap) == ["bootstrap stopped after 0 of 5 replicates"]
+    assert "not known" in found.to_csv() and "not known" in json.dumps(found.to_dict())
+
+
+def test_few_replicates_of_many_decide_nothing() -> None:
+    arc = ArcSupport("a", "b", need=50.0, need_at_most=50.0, adjacency=1.0)
+    for done, label in ((7, "not known"), (20, "firm")):
+        drawn = Bootstrap(200, done, done, 0, (), (), 0.5, (), "interrupt")
+        assert judged(arc, 1.0, need=True, bootstrap=drawn) == label
+    drawn = Bootstrap(7, 7, 7, 0, (), (), 0.5, ())
+    assert judged(arc, 1.0, need=True, bootstrap=drawn) == "firm"
 
 
 @pytest.mark.usefixtures("no_moment")

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from parentage.optimise.cuts import Cut
     from parentage.scoring.constraints import Constraints
     from parentage.work.progress import Report
+    from parentage.work.stop import Reason
 
 LEAST, MOST = 0.5, 4.0
 """The range of the penalty, as multiples of BIC's."""
@@ -272,16 +273,17 @@ def path(
             as_table(source, ways=OF_WHOLE_DATA, auto=auto), scoring, (least, most), context
         )
     if not found.optimal:
-        warn(UnprovenWarning(unproven_text(found)))
+        warn(UnprovenWarning(unproven_text(found, context.stop.reason())))
     return found
 
 
-def unproven_text(found: PenaltyPath) -> str:
-    """Say how many networks of a path are not proven."""
+def unproven_text(found: PenaltyPath, stopped: Reason | None) -> str:
+    """Say how many networks of a path are not proven, and what to do if time was too short."""
     open_ = sum(not one.optimal for one in found.stretches)
+    way = {"time": "; raise the time limit", "interrupt": "; an interrupt stopped the search"}
     return (
-        f"{open_} of {len(found)} networks of the path are not proven optimal in their "
-        "interval; raise the time limit"
+        f"{open_} of {len(found)} networks of the path are not proven optimal in their interval"
+        f"{way.get(stopped or '', '')}"
     )
 
 

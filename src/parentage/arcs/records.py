@@ -17,7 +17,7 @@ import json
 import math
 from dataclasses import asdict, astuple, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError, Way, counted
 from parentage.files.atomic import csv_text, extension_of, write_text
@@ -86,6 +86,10 @@ AVERAGING = Way("bootstrap", 100, "to learn from 100 bootstrap samples")
 """What an averaged network needs."""
 
 
+Label = Literal["firm", "open", "not known", "required"]
+"""How well the data support a link, in one word; "required" where the constraints demand it."""
+
+
 @dataclass(frozen=True)
 class ArcSupport:
     """How sure one arc is.
@@ -119,6 +123,9 @@ class ArcSupport:
         Share of the posterior weight that the near-optimal networks with this arc have.
     near_adjacency
         The same for those in which the two are adjacent, whichever way.
+    support
+        Whether the link is firm, in one word (:func:`judged`); None for pairs outside the network,
+        and if neither needs nor a bootstrap were requested.
     in_network
         Whether the network has this arc.
     """
@@ -136,6 +143,7 @@ class ArcSupport:
     in_near_optimal: float | None = None
     near_weight: float | None = None
     near_adjacency: float | None = None
+    support: Label | None = None
     in_network: bool = True
 
     @property
@@ -210,6 +218,22 @@ class Bootstrap:
     threshold: float
     averaged: tuple[Arc, ...]
     stopped: Reason | None = None
+
+    @property
+    def words(self) -> str:
+        """Say how many replicates there are, and whether the bootstrap was stopped.
+
+        >>> Bootstrap(200, 7, 7, 0, (), (), 0.5, (), "time").words
+        'bootstrap stopped after 7 of 200 replicates'
+        """
+        if self.done < self.asked:
+            return f"bootstrap stopped after {self.done:,} of {self.asked:,} replicates"
+        return counted(self.done, "bootstrap replicate")
+
+    @property
+    def enough(self) -> bool:
+        """Whether shares of replicates say something: all are there, or a fair number."""
+        return self.done == self.asked or self.done >= FEWEST_REPLICATES
 
     @property
     def mean_score(self) -> float:
@@ -398,23 +422,48 @@ class Support:
 
 FIRM_NEED, FIRM_SHARE = math.log(20), 0.8
 """A link is firm when the best network without it is at least 20 times less probable, and at least
-four in five replicates have it; it is open otherwise."""
+four in five replicates have it."""
+
+FEWEST_REPLICATES = 20
+"""Replicates from which a bootstrap that was stopped decides whether a link is firm or open."""
 
 
-def is_firm(one: ArcSupport, unit: float) -> bool | None:
-    """Tell whether a link is firm: needed, and seen again; None where neither is known.
+def judged(
+    one: ArcSupport, unit: float, *, need: bool, bootstrap: Bootstrap | None
+) -> Label | None:
+    """Say whether a link of the network is firm by all criteria that were requested.
 
-    ``unit`` are the nats of one unit of the score.
+    ``unit`` are the nats of one unit of the score. One criterion that the link fails makes it
+    open; one that was not computed, or whose interval leaves it undecided, makes it not known.
 
-    >>> is_firm(ArcSupport("a", "b", need=5.0, adjacency=0.9), 1.0)
-    True
-    >>> is_firm(ArcSupport("a", "b", need=2.0), 1.0), is_firm(ArcSupport("a", "b"), 1.0)
-    (False, None)
+    >>> judged(ArcSupport("a", "b", need=5.0), 1.0, need=True, bootstrap=None)
+    'firm'
+    >>> judged(ArcSupport("a", "b", need=2.0), 1.0, need=True, bootstrap=None)
+    'open'
+    >>> judged(ArcSupport("a", "b", need=2.0, need_at_most=9.0), 1.0, need=True, bootstrap=None)
+    'not known'
     """
-    if one.need is None and one.adjacency is None:
+    criteria: list[bool | None] = []
+    if need:
+        criteria.append(_is_needed(one, unit))
+    if bootstrap is not None:
+        known = one.adjacency is not None and bootstrap.enough
+        criteria.append((one.adjacency or 0.0) >= FIRM_SHARE if known else None)
+    if not criteria:
         return None
-    needed = one.need is None or one.need * unit >= FIRM_NEED
-    return needed and (one.adjacency is None or one.adjacency >= FIRM_SHARE)
+    if False in criteria:
+        return "open"
+    return "not known" if None in criteria else "firm"
+
+
+def _is_needed(one: ArcSupport, unit: float) -> bool | None:
+    """Tell whether the need is large; None if that is not known."""
+    if one.need is None:
+        return None
+    if one.need * unit >= FIRM_NEED:
+        return True
+    most = one.need if one.need_at_most is None else one.need_at_most
+    return None if most * unit >= FIRM_NEED else False
 
 
 def shares_of(arcs: Iterable[ArcSupport]) -> dict[Arc, float]:

@@ -14,7 +14,7 @@ from parentage import pipeline
 from parentage.arcs import Supporting
 from parentage.arcs.near_shares import near_set
 from parentage.arcs.need import ArcQuestion, needs
-from parentage.arcs.records import ArcSupport, Baseline, Support
+from parentage.arcs.records import ArcSupport, Baseline, Support, judged
 from parentage.arcs.resampling import bootstrap as draw
 from parentage.data.reading import settled
 from parentage.data.settings import (
@@ -240,7 +240,7 @@ def support_of(
         own = each if patience is None else each.ending(each.stop.within(patience))
         found = replace(found, bootstrap=draw(baseline, asked.bootstrap, seed, own))
         seconds["bootstrap"] = now() - began
-    found = _with_arcs(found, baseline, gains, answers)
+    found = _labelled(_with_arcs(found, baseline, gains, answers), baseline, asked)
     return replace(found, open_points=tuple(open_points(baseline, asked, found)))
 
 
@@ -301,6 +301,18 @@ def _with_arcs(
     others.sort(key=lambda one: (-(one.adjacency or 0.0), -(one.near_adjacency or 0.0)))
     whole = replace(found, arcs=tuple(arcs), others=tuple(others))
     return replace(whole, network=replace(network, shares=whole.shares or None))
+
+
+def _labelled(found: Support, baseline: Baseline, asked: Supporting) -> Support:
+    """Say of every arc of the network in one word how well the data support its link."""
+    unit, drawn = unit_of(baseline.best.scope.log_base), found.bootstrap
+    arcs = []
+    for one in found.arcs:
+        label = judged(one, unit, need=asked.need, bootstrap=drawn)
+        if label is not None and _fixed(baseline, one.arc):
+            label = "required"
+        arcs.append(replace(one, support=label))
+    return replace(found, arcs=tuple(arcs))
 
 
 def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:

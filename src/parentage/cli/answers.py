@@ -105,7 +105,7 @@ def path(
     with working(running) as context:
         found = path_of(table, scoring, (LEAST, MOST), context)
     if not found.optimal:
-        warn(unproven_text(found))
+        warn(unproven_text(found, context.stop.reason()))
     if output is not None:
         found.save(output)
         say(f"wrote {output}")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from parentage.arcs.records import ArcSupport, Baseline, Bootstrap, NearSet, Support
     from parentage.data.settings import Reading
     from parentage.network.parameters import Parameters
+    from parentage.optimise import Solution
+    from parentage.scoring.account import Scope
     from parentage.work.context import Context
     from parentage.work.progress import Progress, Report
 
@@ -319,10 +321,7 @@ def support(
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
             directions = baseline.best.scope.about_directions()
-            from parentage.scoring.scores import unit_of
-
-            unit = unit_of(baseline.best.scope.log_base)
-            text = as_text(found, unit, verbose=verbose)
+            text = as_text(found, baseline.best, verbose=verbose)
             click.echo("\n".join([text, *filter(None, [directions])]))
 
 
@@ -363,21 +362,20 @@ def estimating(shown: Report | None) -> Iterator[Report]:
     yield report
 
 
-def as_text(found: Support, unit: float, *, verbose: bool) -> str:
+def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
     """Lay out support for a terminal: arcs, what else is often adjacent, what was drawn.
 
-    ``unit`` are the nats of one unit of the score.
+    ``best`` is the best network, with what is proven about it.
     """
-    head, rows = arc_rows(found, unit, verbose=verbose)
+    head, rows = arc_rows(found, best.scope, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the value lies between a and b; a limit stopped the proof")
-    best = "proven optimal" if found.optimal else "not proven optimal"
     own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
     if found.score == found.best:
-        lines.append(f"{own}: {best}.")
+        lines.append(f"{own}: {best.proof()}.")
     else:
-        lines.append(f"{own}; the best network scores {found.best:.4f}, {best}.")
+        lines.append(f"{own}; the best network scores {found.best:.4f}, {best.proof()}.")
     if found.bootstrap is not None:
         lines += bootstrap_lines(found, found.bootstrap)
     if found.near is not None:
@@ -392,10 +390,10 @@ Shown = tuple[str, "Callable[[ArcSupport], str]"]
 
 
 def arc_rows(
-    found: Support, unit: float, *, verbose: bool
+    found: Support, scope: Scope, *, verbose: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
-    from parentage.arcs.records import is_firm
+    from parentage.arcs.imposed import imposed_directions
 
     columns: list[Shown] = [
         ("from", lambda one: one.parent),
@@ -412,13 +410,23 @@ def arc_rows(
             ("reversed", lambda one: _between(one.need_direction, one.need_direction_at_most))
         )
     if verbose and any(one.reversible is not None for one in found.arcs):
-        columns.append(("class", lambda one: "reversible" if one.reversible else "compelled"))
+        imposed = imposed_directions(found.network, scope)
+        columns.append(("class", lambda one: class_word(one, imposed[one.arc])))
     if verbose:
         columns += near_columns(found)
-    if needed:
-        columns.append(("support", lambda one: "firm" if is_firm(one, unit) else "open"))
+    if any(one.support is not None for one in found.arcs):
+        columns.append(("support", lambda one: one.support or ""))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
+
+
+def class_word(one: ArcSupport, imposed: bool | None) -> str:
+    """Say what the class of an arc means for its direction, under the constraints."""
+    if imposed:
+        return "set by constraints"
+    if one.reversible:
+        return "not known" if imposed is None else "reversible"
+    return "compelled"
 
 
 def share_columns(found: Support, *, verbose: bool) -> list[Shown]:
@@ -462,7 +470,7 @@ def other_lines(found: Support, *, verbose: bool) -> list[str]:
 def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     """What was drawn, and what the average of it joins."""
     if not drawn.done:
-        return []
+        return [drawn.words]
     proven = "all" if drawn.proven == drawn.done else f"{drawn.proven:,}"
     spread = ""
     if drawn.score_deviation is not None:
@@ -476,8 +484,7 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     differs = [f"the network above lacks {added}"] * bool(added)
     differs += [f"the network above also has {dropped}"] * bool(dropped)
     return [
-        f"{drawn.done:,} bootstrap replicates, {proven} proven optimal; "
-        f"mean score {drawn.mean_score:.4f}{spread}",
+        f"{drawn.words}, {proven} proven optimal; mean score {drawn.mean_score:.4f}{spread}",
         f"averaged network: {counted(len(averaged), 'pair')} adjacent in more than half of the "
         f"replicates; {'; '.join(differs) or 'the same as in the network above'}",
     ]

@@ -520,11 +520,10 @@ def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
         What ends the estimation.
     """
     if stop.cancelled.is_set() or stop.seconds_left <= seconds:
-        what = "an interrupt" if stop.cancelled.is_set() else "the time limit"
-        raise ResourceError(
-            f"{what} stopped the estimation from rows with missing values",
-            "raise the time limit to use all rows",
-        )
+        what, way = "the time limit", "raise the time limit to use all rows"
+        if stop.cancelled.is_set():
+            what, way = "an interrupt", "run it again and let it finish to use all rows"
+        raise ResourceError(f"{what} stopped the estimation from rows with missing values", way)
 
 
 class _Builder:

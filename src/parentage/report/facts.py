@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
-from parentage.arcs.records import within_text
+from parentage.arcs.records import Label, within_text
 from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
@@ -84,51 +85,62 @@ def verdict(network: Network, table: Table | None, found: Finding, scope: Scope 
     )
 
 
-def direction_of(one: ArcSupport, equivalent: bool | None) -> str:
+def direction_of(one: ArcSupport, equivalent: bool | None, imposed: bool | None = False) -> str:
     """Say what is known of an arc's direction, under a score that may value equivalents alike.
 
     A direction whose best reversed network loses nothing is not preferred, whatever its class.
+    ``imposed``: whether the constraints set it; None if that is not known.
 
     >>> from parentage.arcs.records import ArcSupport
     >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
     'preferred by the score'
     >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
     'either'
+    >>> direction_of(ArcSupport("a", "b", reversible=True, need_direction=114.0), True, True)
+    'set by the constraints'
     """
-    loss = one.need_direction_at_most
-    if one.reversible or (loss is not None and round(loss, 2) == 0):
+    if imposed:
+        return "set by the constraints"
+    least, loss = one.need_direction or 0.0, one.need_direction_at_most
+    if loss is not None and round(loss, 2) == 0:
         return "either"
+    if one.reversible and round(least, 2) == 0:
+        return "not known" if imposed is None else "either"
     return "preferred by the score" if equivalent else "compelled"
 
 
 def summary(
     arcs: Sequence[ArcSupport],
-    firm: Mapping[Arc, bool | None],
-    equivalent: bool | None,
+    directions: Mapping[Arc, str],
     support: Support | None,
     path: str,
 ) -> tuple[str, ...]:
     """Say in phrases how sure links and directions are; ``path``: over which penalties it stays.
 
+    ``directions`` are the words of :func:`direction_of`; none if the score makes all directions.
+
     >>> from parentage.arcs.records import ArcSupport
-    >>> one, two = ArcSupport("a", "b", reversible=True), ArcSupport("b", "c", reversible=False)
-    >>> summary([one, two], {one.arc: True, two.arc: False}, True, None, "")
+    >>> one = ArcSupport("a", "b", reversible=True, support="firm")
+    >>> two = ArcSupport("b", "c", reversible=False, support="open")
+    >>> summary([one, two], {one.arc: "either", two.arc: "preferred by the score"}, None, "")
     ('2 links: 1 firm, 1 open', '1 direction preferred, 1 either way')
     """
     if not arcs:
         return ("no links",)
-    sure, open_ = (sum(firm[one.arc] is is_firm for one in arcs) for is_firm in (True, False))
-    told = [counted(len(arcs), "link")]
-    parts = [f"{n:,} {what}" for n, what in ((sure, "firm"), (open_, "open")) if n]
-    unknown = len(arcs) - sure - open_
-    if unknown:
-        parts.append("their support was not computed" if not parts else f"{unknown:,} unknown")
-    told[0] += f": {', '.join(parts)}"
-    if equivalent is not False:
-        words = [direction_of(one, equivalent) for one in arcs]
-        either = words.count("either")
-        what = "preferred" if equivalent else "compelled"
-        told.append(f"{counted(len(words) - either, 'direction')} {what}, {either:,} either way")
+    labels = Counter(one.support for one in arcs)
+    parts = [f"{labels[label]:,} {label}" for label in get_args(Label) if labels[label]]
+    told = [f"{counted(len(arcs), 'link')}: {', '.join(parts) or 'their support was not computed'}"]
+    drawn = None if support is None else support.bootstrap
+    if drawn is not None and drawn.done < drawn.asked:
+        told.append(drawn.words)
+    if directions:
+        words = Counter(directions.values())
+        either, limited = words.pop("either", 0), words.pop("set by the constraints", 0)
+        unclear = words.pop("not known", 0)
+        what = "compelled" if "compelled" in words else "preferred"
+        told.append(f"{counted(words.total(), 'direction')} {what}, {either:,} either way")
+        told[-1] += f", {limited:,} set by the constraints" if limited else ""
+        told[-1] += f", {unclear:,} not known" if unclear else ""
     if support is not None and support.near is not None:
         least = "" if support.near.complete else "at least "
         number = counted(support.near.classes, "equivalence class", "equivalence classes")
@@ -178,9 +190,10 @@ def methods(
             )
         if support.bootstrap is not None and support.bootstrap.done:
             b = support.bootstrap
+            early = "" if b.done == b.asked else f"; {b.words}"
             said.append(
                 f"Stability was assessed on {b.done:,} bootstrap replicates of the rows (seed "
-                f"{b.seed}), {b.proven:,} of them learned to proven optimality."
+                f"{b.seed}), {b.proven:,} of them learned to proven optimality{early}."
             )
         if support.near is not None:
             near = support.near

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, is_firm, shares_of, within_text
+from parentage.arcs.imposed import imposed_directions
+from parentage.arcs.records import ArcSupport, shares_of, within_text
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
@@ -33,6 +34,7 @@ from parentage.report.facts import (
     account_of,
     citation,
     data_facts,
+    direction_of,
     methods,
     origin_facts,
     proof_facts,
@@ -184,9 +186,8 @@ class Page:
         A paragraph for the methods section of a paper, filled in from the run.
     summary
         How sure the links and directions are, in phrases.
-    firm
-        For every arc whether it is firm (:func:`parentage.arcs.records.is_firm`); None if that is
-        not known.
+    directions
+        What is known of the direction of every arc, in words; empty if the score makes them all.
     """
 
     title: str
@@ -207,7 +208,7 @@ class Page:
     citation: str
     methods: str
     summary: tuple[str, ...]
-    firm: dict[Arc, bool | None]
+    directions: dict[Arc, str]
 
     @property
     def directed(self) -> bool:
@@ -276,8 +277,10 @@ def gather(
     nexts = [() for _ in network.names] if lists is None else next_sets(network, lists)
     equivalent = None if scope is None else scope.equivalent
     arcs = _arcs(record, table, support)
-    unit = unit_of(scope.log_base if scope is not None else None)
-    firm = {one.arc: is_firm(one, unit) for one in arcs}
+    directions: dict[Arc, str] = {}
+    if equivalent is not False:
+        imposed = imposed_directions(network, scope)
+        directions = {one.arc: direction_of(one, equivalent, imposed[one.arc]) for one in arcs}
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
         title=title or source or "Bayesian network",
@@ -288,7 +291,7 @@ def gather(
         others=() if support is None else support.others[:40],
         about_arcs=(
             about_gains(listed=record.listed_gains and support is None),
-            *about_directions(arcs, equivalent),
+            *about_directions(arcs, equivalent, directions),
             *about_support(support),
         ),
         refused=tuple(refused),
@@ -301,8 +304,8 @@ def gather(
         origin=origin_facts(record.provenance),
         citation=citation(record.finding, scope, record.provenance),
         methods=methods(network, table, record, support, parameters),
-        summary=summary(arcs, firm, equivalent, support, path),
-        firm=firm,
+        summary=summary(arcs, directions, support, path),
+        directions=directions,
     )
 
 
@@ -345,7 +348,9 @@ def about_gains(*, listed: bool) -> str:
     return "Gain: the score that is lost when this parent alone leaves its child."
 
 
-def about_directions(arcs: tuple[ArcSupport, ...], equivalent: bool | None) -> tuple[str, ...]:
+def about_directions(
+    arcs: tuple[ArcSupport, ...], equivalent: bool | None, directions: Mapping[Arc, str]
+) -> tuple[str, ...]:
     """Say in sentences what the directions of the arcs mean, and what reversing one costs."""
     said = []
     if equivalent is not False and arcs:
@@ -355,6 +360,11 @@ def about_directions(arcs: tuple[ArcSupport, ...], equivalent: bool | None) -> t
             either += ", with the same score, or reversing it loses nothing"
             other = "“preferred by the score” elsewhere"
         said.append(f"Direction: “either” where {either}; {other}. No direction shows a cause.")
+    if "set by the constraints" in directions.values():
+        said.append(
+            "“Set by the constraints”: the constraints (or limits on parents) forbid every "
+            "equivalent network with the arc reversed; the direction is an assumption."
+        )
     if any(one.need_direction is not None for one in arcs):
         said.append(
             "Loss if reversed: how much lower the best network with the arc reversed scores than "
@@ -376,7 +386,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
     said.append(
         "A link is firm if the best network without it scores at least ln 20 = 3.00 nats lower "
         "(under Bayesian scores: is at most 1/20 as probable) and at least 80 % of the replicates "
-        "have it, as far as these are known; otherwise it is open."
+        "have it, as far as these were requested; it is open if it fails one of the two, and not "
+        "known if the work was stopped before that was decided."
     )
     if any(one.need is not None for one in support.arcs):
         said.append(
@@ -385,9 +396,10 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         )
     if support.bootstrap is not None:
         b = support.bootstrap
+        early = "" if b.done == b.asked else f"{b.words}; "
         said.append(
             f"Bootstrap strength: the share of {b.done:,} replicates whose best network has "
-            f"the link ({b.proven:,} of these networks are proven best; seed {b.seed}). "
+            f"the link ({early}{b.proven:,} of these networks are proven best; seed {b.seed}). "
             "This direction: the share of those in which the arc has this direction."
         )
     if support.near is not None:

@@ -25,7 +25,6 @@ from parentage.errors import shortened
 from parentage.files.atomic import csv_text, write_text
 from parentage.network.expectation import distributions
 from parentage.network.formats import is_page, write_network
-from parentage.report.facts import direction_of
 from parentage.report.gather import MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
 from parentage.view.figure import parts_svg
@@ -179,7 +178,6 @@ def environment(page: Page) -> Environment:
     )
     made.filters["shown"] = shown
     made.filters["percent"] = percent
-    made.filters["direction"] = lambda one: direction_of(one, page.equivalent)
     return made
 
 
@@ -274,13 +272,13 @@ def confidence(page: Page) -> dict[Arc, Confidence]:
     """Return what widths and dashes show: the share of replicates, else the need."""
     found = {}
     for one in page.arcs:
-        firm = page.firm[one.arc]
-        if firm is None:
+        if one.support is None or one.support == "not known":
             continue
         share = one.adjacency
-        if share is None:
-            share = math.sqrt(min(1.0, (one.need or 0.0) / WIDE_NEED))
-        found[one.arc] = Confidence(share, firm)
+        if share is None and one.need is not None:
+            share = math.sqrt(min(1.0, one.need / WIDE_NEED))
+        if share is not None:
+            found[one.arc] = Confidence(share, one.support != "open")
     return found
 
 
@@ -346,7 +344,10 @@ def legend(page: Page) -> list[tuple[Stroke, str]]:
                 words = "all equivalent networks have this direction"
             entries.append((Stroke(1.6, 1.0, True), words))
         if True in reversible:
-            entries.append((Stroke(1.6, 1.0, False), "both directions fit equally well"))
+            words = "both directions fit equally well"
+            if {"set by the constraints", "not known"} & {*page.directions.values()}:
+                words = "reversible, unless the constraints set the direction"
+            entries.append((Stroke(1.6, 1.0, False), words))
     sure = confidence(page)
     if sure:
         again = any(one.adjacency is not None for one in page.arcs)
