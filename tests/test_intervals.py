@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,9 +17,6 @@ from parentage.errors import InputError
 from parentage.network.inference import sampled_intervals
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def drawn(network: Network, sizes: tuple[int, ...], rng: np.random.Generator) -> Parameters:
@@ -138,19 +135,25 @@ def test_the_command(tmp_path: Path) -> None:
     assert "--intervals" in refused("query", net, "--mpe", "--intervals", "--data", data)
 
 
-def test_missing_values_are_refused_with_what_leaves_counts(tmp_path: Path) -> None:
-    """Also where PNAL or expectation maximisation would be advised for learning."""
+def test_missing_values_are_refused_with_what_leaves_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where PNAL or expectation maximisation would be advised for learning.
+
+    The commands that are advised do not overwrite the recipe that they read.
+    """
+    monkeypatch.chdir(tmp_path)
     rows = [("a", "b"), *([("x", "p"), ("y", "q"), ("x", "q")] * 30), *([("", "p")] * 60)]
-    data, net = tmp_path / "t.csv", str(tmp_path / "net.json")
-    data.write_text("\n".join(map(",".join, rows)) + "\n")
-    Network.from_arcs(["a", "b"], [("a", "b")]).save(net)
-    asked = ("query", net, "b", "--data", str(data), "--intervals")
+    Path("t.csv").write_text("\n".join(map(",".join, rows)) + "\n")
+    Network.from_arcs(["a", "b"], [("a", "b")]).save("net.json")
+    asked = ("query", "net.json", "b", "--data", "t.csv", "--intervals")
     said = refused(*asked)
     assert "--missing drop" in said and "pnal" not in said and "em" not in said.split()
-    for way in ("pnal", "em"):
-        ok("info", str(data), "--missing", way, "--write-recipe", str(tmp_path / "read.toml"))
-        said = refused(*asked, "--recipe", str(tmp_path / "read.toml"))
+    for way, recipe in (("pnal", "read.toml"), ("em", "read-2.toml")):
+        ok("info", "t.csv", "--missing", way, "--write-recipe", recipe)
+        said = refused(*asked, "--recipe", recipe)
         assert "type --missing drop, or --missing state to count its rows" in said
-        assert f"parentage info {data} --missing drop --write-recipe" in said
-    ok("info", str(data), "--missing", "drop", "--write-recipe", str(tmp_path / "read.toml"))
-    assert "95 % interval" in ok(*asked, "--recipe", str(tmp_path / "read.toml"))
+        pasted = [line.split()[1:] for line in said.splitlines()[-2:]]
+        assert pasted[0][:6] == ["info", "t.csv", "--recipe", recipe, "--missing", "drop"]
+        ok(*pasted[0])
+        assert "95 % interval" in ok(*pasted[1])

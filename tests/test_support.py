@@ -760,7 +760,7 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     assert "better ones may be missing" in near_lines(cut)[0]
     known = near_set(whole, 3.0, 1000, Context())[1]
     assert known.complete and known.each_missing is not None
-    assert "any other network is at most" in near_lines(known)[0]
+    assert "no other network has more than" in near_lines(known)[0]
 
 
 @pytest.fixture

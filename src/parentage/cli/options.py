@@ -14,6 +14,7 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import starmap
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import click
@@ -196,10 +197,12 @@ class GroupedCommand(click.Command):
         reading = [pair for pair in typed if pair[0].name in fields_of(Reading)]
         others = [pair for pair in typed if pair not in reading]
         table = shlex.quote(str(ctx.params.get("data") or ctx.params.get("source") or "TABLE"))
-        written = "--write-recipe read.toml"
+        recipe = Path(str(ctx.params.get("recipe") or "")).resolve()  # is read, so not written
+        new = "read.toml" if recipe != Path("read.toml").resolve() else "read-2.toml"
+        info = ["parentage info", table, *starmap(_retyped, reading), *decided]
         return (
-            " ".join(["parentage info", table, *starmap(_retyped, reading), *decided, written]),
-            " ".join([ctx.command_path, *starmap(_retyped, others), "--recipe read.toml"]),
+            " ".join([*info, f"--write-recipe {new}"]),
+            " ".join([ctx.command_path, *starmap(_retyped, others), f"--recipe {new}"]),
         )
 
     def note_on(self, ways: Iterable[Way | str], ctx: click.Context) -> str:
