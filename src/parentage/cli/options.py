@@ -186,6 +186,9 @@ class GroupedCommand(click.Command):
 
     def _calls(self, remedy: Sequence[Way], ctx: click.Context) -> tuple[str, ...]:
         """Return the commands that decide what was left open, and then do what was asked."""
+        from parentage.data.reading import decides
+        from parentage.data.recipe import read_recipe
+
         decided = [way.typed("command line") for way in remedy]
         typed = [
             (parameter, ctx.params[parameter.name or ""])
@@ -197,8 +200,13 @@ class GroupedCommand(click.Command):
         reading = [pair for pair in typed if pair[0].name in fields_of(Reading)]
         others = [pair for pair in typed if pair not in reading]
         table = shlex.quote(str(ctx.params.get("data") or ctx.params.get("source") or "TABLE"))
-        recipe = Path(str(ctx.params.get("recipe") or "")).resolve()  # is read, so not written
-        new = "read.toml" if recipe != Path("read.toml").resolve() else "read-2.toml"
+        new = "read.toml"
+        if given := ctx.params.get("recipe"):
+            if Path(given).resolve() == Path(new).resolve():
+                new = "read-2.toml"  # one that is read is not overwritten
+            recipe = read_recipe(given)
+            if any(decides(recipe, way.setting) for way in remedy):
+                reading = [pair for pair in reading if pair[0].name != "recipe"]
         info = ["parentage info", table, *starmap(_retyped, reading), *decided]
         return (
             " ".join([*info, f"--write-recipe {new}"]),

@@ -135,8 +135,7 @@ def settled(reading: Reading) -> Reading:
     Raises
     ------
     InputError
-        Something is set that the recipe decides. What concerns files may differ, ``na`` may name
-        more values, and ``missing`` may say what the recipe of complete data does not.
+        Something is set that the recipe decides.
     """
     given = reading.recipe
     if given is None:
@@ -147,7 +146,7 @@ def settled(reading: Reading) -> Reading:
         value = getattr(reading, name)
         if name == "na":
             values[name] = tuple(dict.fromkeys((*(own.na or ()), *value)))
-        elif name in OF_FILES or (name in OF_MISSING and own.missing == "error"):
+        elif not decides(recipe, name):
             values[name] = value
         elif name != "recipe" and value != getattr(own, name):
             raise InputError(
@@ -155,6 +154,16 @@ def settled(reading: Reading) -> Reading:
                 about=Way("missing", reading.rule) if name in OF_MISSING else Way(name, value),
             )
     return replace(own, recipe=recipe, **values)
+
+
+def decides(recipe: Recipe, name: str) -> bool:
+    """Whether a setting may not differ from the recipe's.
+
+    What concerns files may differ, ``na`` may name more values, and ``missing`` may say what the
+    recipe of complete data does not.
+    """
+    of_missing = name in OF_MISSING and recipe.settings.missing == "error"
+    return not (name == "na" or name in OF_FILES or of_missing)
 
 
 def _raw(source: object, reading: Reading) -> RawTable:
