@@ -3,13 +3,12 @@
 Cells stay verbatim, apart from blanks around them; blank lines do not count. The separator is
 found from the first records.
 
-The text is cut into blocks of whole records, about 16 MB each: a quoted cell may hold separators
-and line ends, so a byte counts as a separator only where the number of quotes before it is even.
-Counting separators between line ends gives the cells of every record before anything is parsed;
-polars then splits the block, and every column is reduced to codes before the next block comes.
-Memory grows with 4 bytes a cell, not with the text. Quotes must be those of RFC 4180: around a
-whole cell, doubled inside it. Text with other quotes (``5" pipe``) goes through Python's slower,
-lenient parser, with the same result.
+Python's csv module reads everything. A large text is first tried with polars, which is several
+times as fast, in blocks of whole records of about 16 MB: every column is reduced to codes before
+the next block comes, so memory grows with 4 bytes a cell. That is done only if the text is regular:
+no blank lines, the same number of cells in each record, quotes around whole cells and doubled
+inside them. A quoted cell may hold separators and line ends, so a byte counts as a separator only
+where the number of quotes before it is even. The result is the same.
 
 A table without a header would lose its first row silently and get that row's cells as names. The
 first line looks like data when its cells are found again below it.
@@ -19,8 +18,7 @@ from __future__ import annotations
 
 import csv
 import re
-from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +41,7 @@ from parentage.files.detect import SEPARATORS, csv_reader, first_records
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from parentage.arrays import Flags, Floats, Ints, Octets
+    from parentage.arrays import Floats, Octets
     from parentage.data.table import CellCodes
 
 
@@ -54,6 +52,18 @@ _TITLE_LINES = 20
 
 _RECORDS = 10
 """Number of records that the separator is found from."""
+
+_BLOCK = 1 << 24
+"""Bytes that are read together."""
+
+SMALL = 1 << 18
+"""Up to this many bytes Python's csv module is as fast as polars is when it has been loaded."""
+
+_ROWS = 5_000
+"""Records that are numbered together."""
+
+_QUOTE, _NEWLINE = ord('"'), ord("\n")
+_OTHERS = bytes(byte for byte in range(256) if byte != _NEWLINE)
 
 _RAGGED_LINES = 10
 """Most lines with too many or too few cells that an error names."""
@@ -92,9 +102,16 @@ def read(
         )
         text = f"{text[:begin]}{before}{text[begin:end]}{after}{text[end:]}"
     try:
-        return _read_plain(text, separator, header)
-    except OddQuotesError:
-        return read_lenient(text, separator, header)
+        data = text.strip("\n").encode() + b"\n"
+    except UnicodeEncodeError:
+        raise TableError("the text holds incomplete characters; correct its encoding") from None
+    if data.count(b'"') % 2 and (opening := _never_closed(text, separator)):
+        raise TableError(f"line {opening}: a quote opens a cell and is never closed")
+    whole = None
+    if len(data) > SMALL:
+        blank = len(text) - len(text.lstrip("\n"))
+        whole = _read_regular(data, separator, header, blank)
+    return whole or read_any(text, separator, header)
 
 
 def _without_lines(text: str, number: int) -> str:
@@ -185,75 +202,83 @@ def _one_more_than_header(text: str, separator: str) -> list[list[str]]:
     return rows if fits and {len(cells) for cells in rows} == {len(records[0]) + 1} else []
 
 
-def read_lenient(text: str, separator: str, header: bool) -> RawTable:
-    """Read with Python's csv module: any quotes, slower."""
-    reader = csv_reader(text, separator)
-    rows, lines, before = list[list[str]](), list[int](), 0
-    ragged: dict[int, int] = {}
+def read_any(text: str, separator: str, header: bool) -> RawTable:
+    """Read with Python's csv module: any quotes, blank lines, and every error."""
+    records, ragged, lines = _records(text, separator), dict[int, int](), list[int]()
+    line, first = next(records, (0, list[str]()))
+    _first_record(first, separator)
+    builders = [ColumnBuilder() for _ in first]
+    rows = records if header else chain([(line, first)], records)
+    while some := list(islice(rows, _ROWS)):
+        ragged |= {line: len(cells) for line, cells in some if len(cells) != len(first)}
+        if not ragged:
+            columns = zip(*(own for _, own in some), strict=True)
+            for builder, cells in zip(builders, columns, strict=True):
+                builder.add(np.arange(len(some)), cells)
+            lines += [line for line, _ in some]
+    if ragged:
+        raise _ragged(ragged, len(first), separator)
+    return _assemble(first, builders, header, lines.__getitem__)
+
+
+def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+    """Yield the records that are not blank, with the line that each begins in."""
+    reader, before = csv_reader(text, separator), 0
     try:
         for cells in reader:
             if len(cells) > 1 or any(cell.strip() for cell in cells):
-                if rows and len(cells) != len(rows[0]):
-                    ragged[before + 1] = len(cells)
-                rows.append(cells)
-                lines.append(before + 1)
+                yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
         raise TableError(f"line {before + 1}: {error}") from None
-    if ragged:
-        raise _ragged(ragged, len(rows[0]), separator)
-    first = _first_record(rows[0] if rows else [], separator)
+
+
+def _never_closed(text: str, separator: str) -> int:
+    """Return the line of a quote that opens a cell without an end, 0 if there is none."""
+    cell = rf'(?<![^{re.escape(separator)}\n])"[^"]*+(?:""[^"]*+)*+\Z'
+    found = re.search(cell, text)
+    return 0 if found is None else text.count("\n", 0, found.start()) + 1
+
+
+def _read_regular(data: bytes, separator: str, header: bool, blank: int) -> RawTable | None:
+    """Read text with polars, block by block; None if it is not regular (:func:`_n_records`).
+
+    ``blank``: number of lines above it.
+    """
+    import polars as pl
+
+    first = next(first_records(data[:_HEAD].decode(errors="replace"), separator), [])
     builders = [ColumnBuilder() for _ in first]
-    for builder, cells_of_column in zip(builders, zip(*rows[header:], strict=True), strict=False):
-        position: dict[str, int] = {}
-        codes = [position.setdefault(cell, len(position)) for cell in cells_of_column]
-        builder.add(np.array(codes, np.int32), position)
-    return _assemble(first, builders, header, lines[header:].__getitem__)
-
-
-def _read_plain(text: str, separator: str, header: bool) -> RawTable:
-    try:
-        data = text.encode()
-    except UnicodeEncodeError:
-        raise TableError("the text holds incomplete characters; correct its encoding") from None
-    if not data.endswith(b"\n"):
-        data += b"\n"
-    first, builders, rows = list[str](), list[ColumnBuilder](), 0
-    begins: list[
-        tuple[int, int]
-    ] = []  # of every block: its first byte, the row of its first record
-    byte, ragged = 0, dict[int, int]()  # first bytes of records, and the number of their cells
-    for block in blocks(data, separator):
-        records, begin, byte = block, byte, block.stop
-        if not first and len(block.ends):
-            line = data[block.starts[0] : block.ends[0]].decode()
-            first = _first_record(next(first_records(line, separator), [line]), separator)
-            builders = [ColumnBuilder() for _ in first]
-            if header:
-                records = block.without_first()
-        if not len(records.ends):
-            continue
-        odd = records.cells != len(first)
-        ragged |= zip(records.starts[odd].tolist(), records.cells[odd].tolist(), strict=True)
-        if ragged:
-            continue
-        for builder, (codes, cells) in zip(
-            builders, split(data, records, separator, len(first)), strict=True
-        ):
-            builder.add(codes, cells)
-        begins.append((begin, rows - (records is not block)))
-        rows += len(records.ends)
-    if ragged:
-        shown = dict(islice(ragged.items(), _RAGGED_LINES))
-        lines = {line_at(data, start): cells for start, cells in shown.items()}
-        raise _ragged(lines, len(first), separator, len(ragged))
+    begins, rows = list[tuple[int, int, int]](), 0
+    for start, block in _blocks(data):
+        n_records = _n_records(block, separator, len(first))
+        named = header and start == 0
+        try:
+            frame = pl.read_csv(
+                block,
+                has_header=named,
+                separator=separator,
+                quote_char='"' if b'"' in block else None,
+                schema={f"c{i}": pl.String for i in range(len(first))},
+            )
+        except pl.exceptions.PolarsError:
+            return None
+        if not n_records or frame.height != n_records - named:
+            return None
+        for builder, cells in zip(builders, frame, strict=True):
+            distinct = cells.drop_nulls().unique()
+            codes = cells.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1)
+            builder.add(codes.to_numpy(), distinct.to_list())
+        begins.append((rows - named, start, start + len(block)))
+        rows += frame.height
 
     def line_of(row: int) -> int:
-        start, first_row = next(begin for begin in reversed(begins) if begin[1] <= row)
-        block = next(blocks(data, separator, start))
-        return line_at(data, int(block.starts[row - first_row]))
+        above, start, stop = next(begin for begin in reversed(begins) if begin[0] <= row)
+        ends = np.flatnonzero(_outside_quotes(data[start:stop]) == _NEWLINE)
+        end = int(ends[row - above - 1]) + 1 if row > above else 0
+        return blank + data.count(b"\n", 0, start + end) + 1
 
-    return _assemble(_first_record(first, separator), builders, header, line_of)
+    return _assemble(first, builders, header, line_of)
 
 
 def _assemble(
@@ -316,44 +341,6 @@ def _ragged(
     return TableError(said, "correct the lines", _QUOTE_IT)
 
 
-_BLOCK = 1 << 24
-_QUOTE, _NEWLINE = ord('"'), ord("\n")
-
-FEW_ROWS = 5_000
-"""Up to this many rows a dictionary is faster than several calls of polars for every column."""
-
-
-class OddQuotesError(Exception):
-    """Quotes that RFC 4180 does not know; never leaves the package."""
-
-
-@dataclass(frozen=True)
-class Records:
-    """A stretch of whole records; positions are bytes of the text.
-
-    Parameters
-    ----------
-    stop
-        The byte after it, where the next block starts.
-    starts, ends
-        ``int64[records]``: first byte and line end of every record that is not blank.
-    cells
-        ``int64[records]``: number of cells of each.
-    quoted
-        It holds quotes.
-    """
-
-    stop: int
-    starts: Ints
-    ends: Ints
-    cells: Ints
-    quoted: bool
-
-    def without_first(self) -> Records:
-        """Return the block without its first record."""
-        return replace(self, starts=self.starts[1:], ends=self.ends[1:], cells=self.cells[1:])
-
-
 class ColumnBuilder:
     """One column's codes over all blocks, with one dictionary of its distinct cells."""
 
@@ -372,106 +359,36 @@ class ColumnBuilder:
         return np.concatenate([np.empty(0, np.int32), *self.parts])
 
 
-def blocks(data: bytes, separator: str, start: int = 0) -> Iterator[Records]:
-    """Cut a text that ends in a line end into blocks of whole records."""
-    everything = np.frombuffer(data, np.uint8)
-    length = _BLOCK
-    while start < len(everything):
-        stretch = everything[start : start + length]
-        inside = _inside_quotes(stretch)
-        ends = _positions(stretch, _NEWLINE, inside)
-        if len(ends):
-            size = int(ends[-1]) + 1
-            _check_quotes(stretch[:size], inside, ord(separator))
-            yield _block(stretch[:size], inside, ends, ord(separator), start)
-            start, length = start + size, _BLOCK
-        elif start + length < len(everything):
-            length *= 2
-        else:
-            line = line_at(data, start)
-            raise TableError(f"line {line}: a quote opens a cell and is never closed")
+def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Cut a text into stretches of whole records; yield where each begins, and its bytes."""
+    start = stop = 0
+    while stop < len(data):
+        stop = data.find(b"\n", stop + _BLOCK) + 1 or len(data)
+        if data.count(b'"', start, stop) % 2 == 0 or stop == len(data):
+            yield start, data[start:stop]
+            start = stop
 
 
-def split(
-    data: bytes, block: Records, separator: str, width: int
-) -> Iterator[tuple[Any, list[str]]]:
-    """Yield for every column of a block its codes (``int32``, −1: blank) and distinct cells."""
-    import polars as pl
-
-    try:
-        frame = pl.read_csv(
-            _content(data, block),
-            has_header=False,
-            separator=separator,
-            quote_char='"' if block.quoted else None,
-            schema={f"c{i}": pl.String for i in range(width)},
-        )
-    except pl.exceptions.PolarsError as error:
-        raise OddQuotesError from error
-    if frame.shape != (len(block.ends), width):
-        raise OddQuotesError
-    for series in frame:
-        if len(series) <= FEW_ROWS:
-            position: dict[str | None, int] = {None: -1}
-            found = [position.setdefault(cell, len(position) - 1) for cell in series.to_list()]
-            yield np.array(found, np.int32), [cell for cell in position if cell is not None]
-        else:
-            distinct = series.drop_nulls().unique()
-            codes = series.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1)
-            yield codes.to_numpy(), distinct.to_list()
+def _n_records(block: bytes, separator: str, width: int) -> int:
+    """Count the records; 0 if one is blank or has another width, or if a quote is inside a cell."""
+    stretch = np.frombuffer(block, np.uint8)
+    outside = _outside_quotes(block)
+    edge = np.zeros(256, np.bool_)
+    edge[[_QUOTE, _NEWLINE, ord(separator)]] = True
+    quotes, edges = stretch == _QUOTE, edge[stretch]
+    opens, closes = quotes & (outside == 0), quotes & (outside != 0)
+    if (opens[1:] & ~edges[:-1]).any() or (closes[:-1] & ~edges[1:]).any():
+        return 0
+    marks = outside.tobytes().translate(None, _OTHERS.replace(separator.encode(), b""))
+    n_records = len(marks) // max(width, 1)
+    return n_records if marks == (separator.encode() * (width - 1) + b"\n") * n_records else 0
 
 
-def line_at(data: bytes, position: int) -> int:
-    """Return the number of the line, from 1, that a byte is in."""
-    return data.count(b"\n", 0, position) + 1
-
-
-def _inside_quotes(stretch: Octets) -> Flags | None:
-    """Mark the bytes from an opening quote to before the closing one; None without quotes."""
+def _outside_quotes(block: bytes) -> Octets:
+    """Return the bytes, 0 from an opening quote to before the closing one."""
+    stretch = np.frombuffer(block, np.uint8)
     quotes = stretch == _QUOTE
-    return np.logical_xor.accumulate(quotes) if quotes.any() else None
-
-
-def _positions(stretch: Octets, byte: int, inside: Flags | None) -> Ints:
-    found = stretch == byte
-    return np.flatnonzero(found if inside is None else found & ~inside[: len(stretch)])
-
-
-def _check_quotes(stretch: Octets, inside: Flags | None, separator: int) -> None:
-    """Refuse a quote that opens inside a cell or closes before its end."""
-    if inside is None:
-        return
-    inner = np.ones(256, np.bool_)
-    inner[[_QUOTE, _NEWLINE, separator]] = False
-    text = inner[stretch]
-    opens = (stretch == _QUOTE) & inside[: len(stretch)]
-    closes = (stretch == _QUOTE) & ~inside[: len(stretch)]
-    if (opens[1:] & text[:-1]).any() or (closes[:-1] & text[1:]).any():
-        raise OddQuotesError
-
-
-def _block(
-    stretch: Octets, inside: Flags | None, ends: Ints, separator: int, start: int
-) -> Records:
-    separators = _positions(stretch, separator, inside)
-    cells = np.diff(np.searchsorted(separators, ends), prepend=0) + 1
-    starts = np.concatenate([[0], ends[:-1] + 1])
-    filled = starts < ends
-    for record in np.flatnonzero((cells == 1) & filled):
-        line = stretch[starts[record] : ends[record]].tobytes().decode()
-        filled[record] = bool(line.replace('"', "").strip())
-    stop = start + len(stretch)
-    return Records(
-        stop, starts[filled] + start, ends[filled] + start, cells[filled], inside is not None
-    )
-
-
-def _content(data: bytes, block: Records) -> bytes:
-    first, last = int(block.starts[0]), int(block.ends[-1]) + 1
-    if int((block.ends + 1 - block.starts).sum()) == last - first:
-        return data[first:last]
-    pairs = zip(block.starts.tolist(), block.ends.tolist(), strict=True)
-    return b"\n".join([data[start:end] for start, end in pairs]) + b"\n"
+    return np.where(np.logical_xor.accumulate(quotes), 0, stretch) if quotes.any() else stretch
 
 
 _FEW_ROWS = 5
