@@ -131,15 +131,20 @@ def families(table: Table) -> Iterator[tuple[float, bool, bool, bool]]:
                 best[parents] = max(below, own)
                 if not parents:
                     continue
-                theorem2 = any(
-                    r.fires(r.theorem2(entropy(x), entropy(y), penalty * (1 - 1 / arity[y])), 1e-9)
-                    for y in parents
-                )
-                lemma3 = any(
-                    r.fires(r.lemma3(best[star], penalty), 1e-9) for star in stars.values()
-                )
+                numbers = [
+                    r.FamilyNumbers(
+                        n_h_x=entropy(x),
+                        n_h_y=entropy(y),
+                        added=penalty * (1 - 1 / arity[y]),
+                        penalty=penalty,
+                        bin_star=best[star],
+                    )
+                    for y, star in stars.items()
+                ]
+                theorem2 = any(r.fires(r.theorem2(one), 1e-9) for one in numbers)
+                lemma3 = any(r.fires(r.lemma3(one), 1e-9) for one in numbers)
                 share = 1 - entropy(x, parents) / entropy(x)
-                yield share, theorem2, lemma3, bool(r.lemma1(own, below, 1e-9))
+                yield share, theorem2, lemma3, own > below + 1e-9
 
 
 def by_quality(table: Table) -> list[dict[str, Any]]:

@@ -328,13 +328,13 @@ def flag(
     of_x, of_y = below[pair.x_star, pair.x_in_x_star], below[pair.pi, pair.y_in_pi]
     at_hand = _at_hand(of_x, of_y) if convention.only_evaluated else dict.fromkeys(BIT, True)
     flags: npt.NDArray[np.uint8] = of_x.copy()
-    for name, rule in (
-        ("Alg1", rules.alg1),
-        ("Alg2", rules.alg2),
-        ("Alg3", rules.alg3),
-        ("Alg4", rules.alg4),
-    ):
-        fired = rules.fires(rule(pair.sides_left[name], added), tolerance) & at_hand[name]
+    left = pair.sides_left
+    numbers = rules.FamilyNumbers(
+        left["Alg3"], left["Alg4"], left["Alg1"], left["Alg2"], added=added
+    )
+    for name in left:
+        sides = rules.BY_NAME[name.lower()].function(numbers)
+        fired = rules.fires(sides, tolerance) & at_hand[name]
         flags |= fired.view(np.uint8) * np.uint8(BIT[name])
     return flags
 
@@ -406,7 +406,8 @@ def one_family(table: Table, example: Example, convention: Convention) -> Exampl
     r = table.cardinalities
     log_rows = convention.example_log(table.n_rows)
     added = float(convention.added(log_rows, int(r[x]), int(r[y]), int(r[star].prod())))
-    sides = {"Alg1": rules.alg1(n_h_x, added), "Alg2": rules.alg2(n_h_y, added)}
+    numbers = rules.FamilyNumbers(n_h_x_star=n_h_x, n_h_y_star=n_h_y, added=added)
+    sides = {"Alg1": rules.alg1(numbers), "Alg2": rules.alg2(numbers)}
     return ExampleRun(
         (n_h_x, n_h_y, added), tuple(name for name, s in sides.items() if rules.fires(s))
     )

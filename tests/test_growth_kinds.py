@@ -212,9 +212,9 @@ def test_functions_reach_every_count(monkeypatch: pytest.MonkeyPatch, name: str)
     lengths: dict[int, int] = {}
     counted = measures.sums_with_each
 
-    def noting(swept: Encoded, sweeps: Members, f: Ints, row: Any = None) -> Ints:
+    def noting(swept: Encoded, sweeps: Members, others: Members, f: Ints, row: Any = None) -> Ints:
         lengths[sweeps.shape[1]] = f.shape[1]
-        return counted(swept, sweeps, f, row)
+        return counted(swept, sweeps, others, f, row)
 
     for module in (penalised, sums):
         monkeypatch.setattr(module, "sums_with_each", noting)

@@ -118,7 +118,7 @@ class GrowthScore:
         counter, members = sweep
         plan, kind = self.counters[counter]
         one = self._in_plan(plan)[np.array([members], np.int64)]
-        return self.measures[plan].count_alone(kind, one)
+        return int(self.measures[plan].sweep(kind, one, one[0, -1:]).sum())
 
     def _in_plan(self, plan: int) -> npt.NDArray[np.uint16]:
         """``[variable]``: its number in a plan."""

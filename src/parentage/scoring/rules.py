@@ -53,95 +53,90 @@ def fires(sides: Sides, tolerance: float = 0.0) -> Any:
     return left <= right - tolerance
 
 
+class FamilyNumbers(NamedTuple):
+    r"""What the rules know of a family (X, Π) and one parent Y in it, Π* = Π \\ Y; in nats.
+
+    Each rule reads some of them.
+    """
+
+    n_h_x: Number = 0.0
+    """N·H(X)."""
+    n_h_y: Number = 0.0
+    n_h_x_star: Number = 0.0
+    """N·H(X | Π*)."""
+    n_h_y_star: Number = 0.0
+    h_x: Number = 0.0
+    """N·H(X | everything else)."""
+    h_y: Number = 0.0
+    added: Number = 0.0
+    """(r_Y − 1)·pen(X, Π*), what Y adds to the penalty."""
+    penalty: Number = 0.0
+    """pen(X, Π), or the price of other scores."""
+    bin_star: Number = 0.0
+    """Bin(Π*)."""
+    delta: Number = 0.0
+    """δ(Π*) = Bin(Π*) − s(Π*)."""
+    width: Number = 0.0
+    cells: Number = 0.0
+    """ln r_X times the most joint states that occur in a set one smaller than X ∪ Π (BDeu)."""
+    adds: bool = True
+    """Whether ess / q_Π ≤ 1/3 (BDeu)."""
+    least_added: Number = 0.0
+    """The least that Y adds to the penalty in the region of Theorem 7 (qNML)."""
+    occupied: Number = 0.0
+    """Joint states of Π that occur."""
+    occupied_star: Number = 0.0
+
+
 # ---------------------------------------------------------------------------------------------
-# The lemmas
+# Penalised likelihoods: a lemma, the paper's theorems and the four tests of its experiments
 
 
-def lemma1(score: Number, best_subset: Number, tolerance: float = 0.0) -> Any:
-    """Lemma 1 (dominance): Π is kept only if it beats every proper subset strictly.
-
-    If Π' ⊂ Π and s(Π') ≥ s(Π), then Π is in no optimal network that could not use Π' instead.
-    Returns whether Π is kept.
-    """
-    return score > best_subset + tolerance
-
-
-def lemma2(
-    likelihood: Number, likelihood_more: Number, penalty: Number, penalty_more: Number
-) -> Any:
-    """Lemma 2: more parents never lower the likelihood and always raise the penalty.
-
-    For Π' ⊂ Π: LL(X|Π') ≤ LL(X|Π), H(X|Π') ≥ H(X|Π) and pen(X,Π') < pen(X,Π). Returns whether
-    the numbers obey it; they do unless a count is wrong.
-    """
-    return (likelihood <= likelihood_more) & (penalty < penalty_more)
-
-
-def lemma3(bin_star: Number, penalty: Number, width: Number = 0.0) -> Sides:
+def lemma3(f: FamilyNumbers) -> Sides:
     r"""Lemma 3 (de Campos & Ji 2011): if Bin(Π \\ Y) ≥ −pen(X, Π), drop Π and all supersets.
 
     No likelihood exceeds 0, so nothing above Π can beat the best subset. With the best subset on
     the left it is stronger than Alg1, which looks only at the set just left. It works where some
     subset explains the child well.
     """
-    return -bin_star + width, penalty
+    return -f.bin_star + f.width, f.penalty
 
 
-def lemma4(n_h_x: Number, n_h_y: Number) -> Any:
-    """Lemma 4: adding Y to Π' raises LL(X|Π') by at most N·min{H(X|Π'), H(Y|Π')}.
-
-    Returns that bound.
-    """
-    return np.minimum(n_h_x, n_h_y)
-
-
-# ---------------------------------------------------------------------------------------------
-# The paper's theorems and the four tests of its experiments
-
-
-def theorem1(n_h_x_star: Number, n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
+def theorem1(f: FamilyNumbers) -> Sides:
     """Theorem 1: N·min{H(X|Π*), H(Y|Π*)} ≤ (r_Y − 1)·pen(X, Π*) ⇒ drop Π* ∪ Y and all supersets."""
-    return lemma4(n_h_x_star, n_h_y_star) + width, added
+    return np.minimum(f.n_h_x_star, f.n_h_y_star) + f.width, f.added
 
 
-def theorem2(n_h_x: Number, n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
+def theorem2(f: FamilyNumbers) -> Sides:
     """Theorem 2: Theorem 1 with the entropies given any Π' ⊆ Π* instead of Π* itself.
 
     Conditioning on less gives larger entropies, so any Π' at hand will do: Π' = ∅ costs nothing
     (rule ``thm2``). It works where Π* explains little.
     """
-    return lemma4(n_h_x, n_h_y) + width, added
+    return np.minimum(f.n_h_x, f.n_h_y) + f.width, f.added
 
 
-def alg1(n_h_x_star: Number, added: Number, width: Number = 0.0) -> Sides:
+def alg1(f: FamilyNumbers) -> Sides:
     """Alg1, Theorem 1 on the child's side: N·H(X|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return n_h_x_star + width, added
+    return f.n_h_x_star + f.width, f.added
 
 
-def alg2(n_h_y_star: Number, added: Number, width: Number = 0.0) -> Sides:
+def alg2(f: FamilyNumbers) -> Sides:
     """Alg2, Theorem 1 on the parent's side: N·H(Y|Π*) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return n_h_y_star + width, added
+    return f.n_h_y_star + f.width, f.added
 
 
-def alg3(n_h_x: Number, added: Number, width: Number = 0.0) -> Sides:
+def alg3(f: FamilyNumbers) -> Sides:
     """Alg3, Theorem 2 with Π' = ∅ on the child's side: N·H(X) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return n_h_x + width, added
+    return f.n_h_x + f.width, f.added
 
 
-def alg4(n_h_y: Number, added: Number, width: Number = 0.0) -> Sides:
+def alg4(f: FamilyNumbers) -> Sides:
     """Alg4, Theorem 2 with Π' = ∅ on the parent's side: N·H(Y) ≤ (r_Y − 1)·pen(X, Π*)."""
-    return n_h_y + width, added
+    return f.n_h_y + f.width, f.added
 
 
-def theorem1_plus(
-    n_h_x_star: Number,
-    n_h_y_star: Number,
-    h_x: Number,
-    h_y: Number,
-    added: Number,
-    delta: Number,
-    width: Number = 0.0,
-) -> Sides:
+def theorem1_plus(f: FamilyNumbers) -> Sides:
     r"""Theorem 1⁺: min{N·H(X|Π*) − h_X, N·H(Y|Π*) − h_Y} ≤ (r_Y − 1)·pen(X, Π*) + δ(Π*).
 
     Then Π* ∪ Y and all supersets can be dropped.
@@ -154,53 +149,47 @@ def theorem1_plus(
     w (r_X − 1)(q_Π* − 1) < pen(X, Π*), hence g < r_Y·pen(X, Π*) ≤ (r_Y − 1)·pen(X, Π''), and Π'
     loses to Π''. ∎  It needs r_Y ≥ 2: constant columns are set aside first.
     """
-    return lemma4(n_h_x_star - h_x, n_h_y_star - h_y) + width, added + delta
+    gain = np.minimum(f.n_h_x_star - f.h_x, f.n_h_y_star - f.h_y)
+    return gain + f.width, f.added + f.delta
 
 
 # ---------------------------------------------------------------------------------------------
 # Other scores than penalised likelihoods
 
 
-def theorem4(bin_star: Number, h_x: Number, cells: Number, adds: Any, width: Number = 0.0) -> Sides:
+def theorem4(f: FamilyNumbers) -> Sides:
     r"""Theorem 4 (BDeu): if Bin(Π \\ Y) ≥ −h_X − cells·ln r_X, drop Π and all supersets.
 
     ``cells`` is ln r_X times the joint states that occur, of Π or of X with all but one of Π. The
     two parts add up where ess / q_Π ≤ 1/3 (``adds``); elsewhere the larger one counts.
     """
-    return -bin_star + width, np.where(adds, h_x + cells, np.maximum(h_x, cells))
+    return -f.bin_star + f.width, np.where(f.adds, f.h_x + f.cells, np.maximum(f.h_x, f.cells))
 
 
-def theorem6(bin_star: Number, h_x: Number, price: Number, width: Number = 0.0) -> Sides:
+def theorem6(f: FamilyNumbers) -> Sides:
     r"""Theorem 6 (child's side): if Bin(Π \\ Y) ≥ −h_X − price(X, Π), drop Π and all supersets.
 
     The price of qNML is its penalty, that of K2, Jeffreys and fNML what the score of Π would be if
     it told X exactly; neither falls when parents are added.
     """
-    return -bin_star + width, h_x + price
+    return -f.bin_star + f.width, f.h_x + f.penalty
 
 
-def theorem7(
-    n_h_y_star: Number,
-    h_y: Number,
-    added: Number,
-    delta: Number,
-    least_added: Number,
-    width: Number = 0.0,
-) -> Sides:
+def theorem7(f: FamilyNumbers) -> Sides:
     """Theorem 7 (qNML, parent's side): N·H(Y|Π*) − h_Y ≤ min{added + δ(Π*), least added}.
 
     What Y adds to the penalty falls again for many joint states, so the least it adds wherever the
     penalty is still affordable has to be enough, too.
     """
-    return n_h_y_star - h_y + width, np.minimum(added + delta, least_added)
+    return f.n_h_y_star - f.h_y + f.width, np.minimum(f.added + f.delta, f.least_added)
 
 
-def functional(occupied: Number, occupied_star: Number) -> Sides:
+def functional(f: FamilyNumbers) -> Sides:
     """Functional rule (K2, Jeffreys, fNML): Y tells nothing if Π has no more joint states than Π*.
 
     Both are whole numbers; the quarter makes equality fire in spite of a tolerance.
     """
-    return occupied, occupied_star + 0.25
+    return f.occupied, f.occupied_star + 0.25
 
 
 # ---------------------------------------------------------------------------------------------
@@ -306,38 +295,6 @@ def theorem3_double_prime(
     return caps
 
 
-class FamilyNumbers(NamedTuple):
-    r"""What the rules know of a family (X, Π) and one parent Y in it, Π* = Π \\ Y; in nats."""
-
-    n_h_x: Number
-    """N·H(X)."""
-    n_h_y: Number
-    n_h_x_star: Number
-    """N·H(X | Π*)."""
-    n_h_y_star: Number
-    h_x: Number
-    """N·H(X | everything else)."""
-    h_y: Number
-    added: Number
-    """(r_Y − 1)·pen(X, Π*), what Y adds to the penalty."""
-    penalty: Number
-    """pen(X, Π), or the price of other scores."""
-    bin_star: Number
-    """Bin(Π*)."""
-    delta: Number
-    """δ(Π*) = Bin(Π*) − s(Π*)."""
-    width: Number = 0.0
-    cells: Number = 0.0
-    """ln r_X times the most joint states that occur in a set one smaller than X ∪ Π (BDeu)."""
-    adds: bool = True
-    """Whether ess / q_Π ≤ 1/3 (BDeu)."""
-    least_added: Number = 0.0
-    """The least that Y adds to the penalty in the region of Theorem 7 (qNML)."""
-    occupied: Number = 0.0
-    """Joint states of Π that occur."""
-    occupied_star: Number = 0.0
-
-
 class TableNumbers(NamedTuple):
     """What the caps know of a table, in nats; the sequences have one entry per variable."""
 
@@ -367,14 +324,12 @@ class Rule:
     """What is typed after ``--rules``."""
     theorem: str
     """Title of its statement and proof in ``docs/theory.md``."""
-    function: Callable[..., object]
-    """The statement in :mod:`parentage.scoring.rules`."""
+    function: Callable[..., Any]
+    """The statement; that of a rule without a cap returns the sides of a family's inequality."""
     scores: frozenset[str]
     """The kinds of scores it is proved for."""
     words: str
     """Its inequality for ``explain``; :func:`parentage.scoring.explanation.in_words` fills it."""
-    sides: Callable[[FamilyNumbers], Sides] | None = None
-    """The inequality of one family, because of one parent."""
     cap: Callable[[TableNumbers], Sequence[int]] | None = None
     """The largest number of parents per child."""
     with_width: bool = True
@@ -393,6 +348,11 @@ class Rule:
     def is_cap(self) -> bool:
         """Whether it limits the number of parents before any search."""
         return self.cap is not None
+
+    @property
+    def sides(self) -> Callable[[FamilyNumbers], Sides] | None:
+        """The inequality of one family, because of one parent."""
+        return None if self.is_cap else self.function
 
     def why_not(self, score: str, width: float | None) -> str | None:
         """Return why the rule must not be used here, or None if it may."""
@@ -460,7 +420,6 @@ RULES: tuple[Rule, ...] = (
         alg3,
         PENALISED,
         "{of_x} = " + _ADDS,
-        sides=lambda f: alg3(f.n_h_x, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
     ),
     Rule(
@@ -469,7 +428,6 @@ RULES: tuple[Rule, ...] = (
         alg4,
         PENALISED,
         "{of_y} = " + _ADDS,
-        sides=lambda f: alg4(f.n_h_y, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_2,),
     ),
     Rule(
@@ -478,7 +436,6 @@ RULES: tuple[Rule, ...] = (
         theorem2,
         PENALISED,
         "the smaller of {of_x} and {of_y} is " + _ADDS,
-        sides=lambda f: theorem2(f.n_h_x, f.n_h_y, f.added, f.width),
         closed_with=(frozenset({"thm2"}),),
     ),
     Rule(
@@ -487,7 +444,6 @@ RULES: tuple[Rule, ...] = (
         alg1,
         PENALISED,
         "{of_x_star} = " + _ADDS,
-        sides=lambda f: alg1(f.n_h_x_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1,),
     ),
     Rule(
@@ -496,7 +452,6 @@ RULES: tuple[Rule, ...] = (
         alg2,
         PENALISED,
         "{of_y_star} = " + _ADDS,
-        sides=lambda f: alg2(f.n_h_y_star, f.added, f.width),
         closed_with=(_BOTH_OF_THEOREM_1, _LEMMA_3_AND_PARENT),
     ),
     Rule(
@@ -505,7 +460,6 @@ RULES: tuple[Rule, ...] = (
         theorem1,
         PENALISED,
         "the smaller of {of_x_star} and {of_y_star} is " + _ADDS,
-        sides=lambda f: theorem1(f.n_h_x_star, f.n_h_y_star, f.added, f.width),
         closed_with=(frozenset({"thm1"}),),
     ),
     Rule(
@@ -514,7 +468,6 @@ RULES: tuple[Rule, ...] = (
         lemma3,
         PENALISED,
         "the best subset without {y} scores −{left}; the penalty of this set alone is {right}",
-        sides=lambda f: lemma3(f.bin_star, f.penalty, f.width),
         closed_with=(_LEMMA_3_AND_PARENT,),
     ),
     Rule(
@@ -523,9 +476,6 @@ RULES: tuple[Rule, ...] = (
         theorem1_plus,
         PENALISED,
         "{y} can raise the score by at most {left}; more than {right} is needed",
-        sides=lambda f: theorem1_plus(
-            f.n_h_x_star, f.n_h_y_star, f.h_x, f.h_y, f.added, f.delta, f.width
-        ),
         needs=frozenset({RESIDUALS}),
         closed_with=(frozenset({"thm1p"}),),
         default=True,
@@ -536,7 +486,6 @@ RULES: tuple[Rule, ...] = (
         theorem6,
         frozenset({"qnml", "pnal", *BY_PARTITION}),
         "the best subset without {y} scores −{left}; this set and all supersets at most −{right}",
-        sides=lambda f: theorem6(f.bin_star, f.h_x, f.penalty, f.width),
         needs=frozenset({RESIDUALS}),
         bounds=True,
         default=True,
@@ -547,7 +496,6 @@ RULES: tuple[Rule, ...] = (
         theorem4,
         frozenset({"bdeu"}),
         "the best subset without {y} scores −{left}; this set and all supersets at most −{right}",
-        sides=lambda f: theorem4(f.bin_star, f.h_x, f.cells, f.adds, f.width),
         needs=frozenset({RESIDUALS}),
         bounds=True,
         default=True,
@@ -558,7 +506,6 @@ RULES: tuple[Rule, ...] = (
         theorem7,
         frozenset({"qnml"}),
         "{y} can raise the score by at most {left}; more than {right} is needed",
-        sides=lambda f: theorem7(f.n_h_y_star, f.h_y, f.added, f.delta, f.least_added, f.width),
         needs=frozenset({RESIDUALS}),
         default=True,
     ),
@@ -568,7 +515,6 @@ RULES: tuple[Rule, ...] = (
         functional,
         BY_PARTITION,
         "{left} joint states occur with {y} and without it: {y} is a function of the others",
-        sides=lambda f: functional(f.occupied, f.occupied_star),
         with_width=False,
         default=True,
     ),

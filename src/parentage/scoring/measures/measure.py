@@ -22,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.scoring.encoding import encode, residuals
+from parentage.scoring.rules import FamilyNumbers
+from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.tuning import TUNING
 from parentage.work.array_files import let_pages_go
 from parentage.work.executor import nothing
@@ -33,7 +35,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.kernels.levels import Facts, Level, NewLevel, Values
     from parentage.scoring.encoding import Encoded, Encoding
-    from parentage.scoring.rules import FamilyNumbers, RuleSet
+    from parentage.scoring.rules import RuleSet
     from parentage.scoring.search.levels import LevelStep
     from parentage.scoring.search.plan import SearchPlan
     from parentage.work.array_files import Array
@@ -96,6 +98,11 @@ class Measure(ABC):
     def encoded(self) -> Encoding:
         """The table, ready for counting."""
         return self.plan.encoded
+
+    @cached_property
+    def variables(self) -> Members:
+        """The numbers of all variables."""
+        return np.arange(self.encoded.n_variables, dtype=np.uint16)
 
     @abstractmethod
     def first(self) -> tuple[NewLevel, Columns]:
@@ -211,12 +218,11 @@ class Measure(ABC):
         """
 
     @abstractmethod
-    def sweep(self, kind: int, sets: Members) -> Ints:
-        """Return ``[set, y]``: what sets ``[set, member]`` have together with every variable y."""
+    def sweep(self, kind: int, sets: Members, others: Members | None = None) -> Ints:
+        """Return ``[set, y]``: what sets ``[set, member]`` have together with a variable y.
 
-    @abstractmethod
-    def count_alone(self, kind: int, one: Members) -> int:
-        """Return what a sweep of one set ``[1, member]`` has at its members."""
+        y are all variables, or ``others``.
+        """
 
     # Explanation
 
@@ -332,34 +338,42 @@ class CountedMeasure(Measure):
         """The table behind a column of one state."""
         return behind_one_state(self.encoded)
 
+    def numbers(
+        self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
+    ) -> FamilyNumbers:
+        """Return entropies and prices."""
+        score, star = self.plan.score, [p for p in parents if p != y]
+        price = score.price(table, x, parents)
+        return FamilyNumbers(
+            n_h_x=conditional_entropy(table, x),
+            n_h_y=conditional_entropy(table, y),
+            n_h_x_star=conditional_entropy(table, x, star),
+            n_h_y_star=conditional_entropy(table, y, star),
+            h_x=self.unexplained(table, x, parents),
+            h_y=self.unexplained(table, y, parents),
+            added=price - score.price(table, x, star),
+            penalty=price,
+            bin_star=bin_star,
+            delta=bin_star - score.local(table, x, star),
+        )
+
 
 def sums_with_each(
-    swept: Encoded, sets: Members, f: Ints, row: npt.NDArray[np.int32] | None = None
-) -> Ints:
-    """Return ``[set, y]``: Σ f over the joint states of S ∪ y, of ``f[row[set, y]]``.
-
-    ``swept`` is the table behind a column of one state (:func:`behind_one_state`); sets have the
-    numbers of its other columns.
-    """
-    return _sums(swept, sets, np.arange(1, swept.n_variables + 1), f, row)
-
-
-def sum_alone(swept: Encoded, one: Members, f: Ints) -> int:
-    """Return Σ f over the joint states of one set, ``[1, size]``."""
-    return int(_sums(swept, one, one[0, -1:] + 1, f[None, :])[0, 0])
-
-
-def _sums(
     swept: Encoded,
     sets: Members,
-    others: npt.NDArray[np.integer],
+    others: Members,
     f: Ints,
     row: npt.NDArray[np.int32] | None = None,
 ) -> Ints:
+    """Return ``[set, y]``: Σ f over the joint states of S ∪ y, of ``f[row[set, y]]``.
+
+    ``swept`` is the table behind a column of one state (:func:`behind_one_state`); sets and
+    ``others``, the variables y, have the numbers of its other columns.
+    """
     (count, size), n = sets.shape, len(others)
     members = np.empty((count, n, size + 2), np.uint16)
     members[:, :, :size] = sets[:, None, :] + 1
     members[:, :, size] = 0  # the column of one state: in front, so that all y are behind it
-    members[:, :, size + 1] = others
+    members[:, :, size + 1] = others + 1
     flat = members.reshape(count * n, size + 2)
     return swept.count(flat, f, None if row is None else row.reshape(-1)).reshape(count, n)

@@ -68,7 +68,7 @@ class MissingMeasure(Measure):
     def first(self) -> tuple[NewLevel, Columns]:
         """Return the single variables, and the empty set."""
         e, grid = self.encoded, self.encoded.grid
-        members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
+        members = self.variables[:, None]
         rows, left = self._count(members)
         best = self._likelihoods(rows, left[:, 0]) - grid.unit * np.minimum(e.arity - 1, grid.cap)
         subsets = np.zeros((len(members), 1), np.int32)
@@ -144,28 +144,24 @@ class MissingMeasure(Measure):
         none = np.zeros(len(children), np.int64)
         return none, 1 + children, none, none
 
-    def sweep(self, kind: int, sets: Members) -> Ints:
+    def sweep(self, kind: int, sets: Members, others: Members | None = None) -> Ints:
         """Return likelihoods of a child with Π ∪ y; at the child itself that with Π alone.
 
         The sets counted are (Π, child, y), in which neighbours share all but the last member.
         """
-        (count, size), n, child = sets.shape, self.encoded.n_variables, kind - 1
+        others = self.variables if others is None else others
+        (count, size), n, child = sets.shape, len(others), kind - 1
         if not kind:
             return np.zeros((count, n), np.int64)
         members = np.empty((count, n, size + 2), np.uint16)
         members[:, :, :size] = sets[:, None, :]
         members[:, :, size] = child
-        members[:, :, size + 1] = np.arange(n)
+        members[:, :, size + 1] = others
         found = self._likelihood_of(members.reshape(count * n, size + 2), size).reshape(count, n)
-        found[:, child] = self._likelihood_of(np.ascontiguousarray(members[:, 0, :-1]), size)
+        if child in others:
+            alone = np.ascontiguousarray(members[:, 0, :-1])
+            found[:, others == child] = self._likelihood_of(alone, size)[:, None]
         return found
-
-    def count_alone(self, kind: int, one: Members) -> int:
-        """Count Π and the child."""
-        if not kind:
-            return 0
-        members = np.append(one, np.array([[kind - 1]], np.uint16), axis=1)
-        return int(self._likelihood_of(members, one.shape[1])[0])
 
     def _likelihood_of(self, members: Members, at: int) -> Ints:
         """Return N·LL / n per set, of the member at that place; UNSEEN without a row."""
@@ -188,7 +184,5 @@ class MissingMeasure(Measure):
         with_x = table.rows_in(observed_rows(table, [x]))
         if 0 < without_x < with_x:
             fewest = max(fewest, score.unexplained(table, x) * with_x / without_x)
-        nothing = dict.fromkeys(FamilyNumbers._fields[:11], 0.0)
-        bound = FamilyNumbers(**nothing, adds=True)
         price = score.price(table, x, parents)
-        return bound._replace(h_x=fewest, penalty=price, bin_star=bin_star)
+        return FamilyNumbers(h_x=fewest, penalty=price, bin_star=bin_star)

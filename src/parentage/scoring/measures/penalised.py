@@ -16,14 +16,12 @@ from parentage.scoring.measures.measure import (
     CountedMeasure,
     arrays_of,
     new_level_of,
-    sum_alone,
     sums_with_each,
 )
-from parentage.scoring.rules import FamilyNumbers, RuleSet, TableNumbers, caps_by_rule
-from parentage.scoring.scores import conditional_entropy
+from parentage.scoring.rules import RuleSet, TableNumbers, caps_by_rule
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
@@ -64,7 +62,7 @@ class PenalisedMeasure(CountedMeasure):
         """Return the single variables, and G of the empty set."""
         e = self.encoded
         best = (e.single - e.empty - e.grid.unit * (e.arity - 1))[:, None]
-        members = np.arange(e.n_variables, dtype=np.uint16)[:, None]
+        members = self.variables[:, None]
         subsets = np.zeros((e.n_variables, 1), np.int32)
         level = new_level_of([members, subsets, np.ascontiguousarray(best), e.single])
         return level, (np.array([e.empty], np.int64),)
@@ -133,36 +131,11 @@ class PenalisedMeasure(CountedMeasure):
         none = np.zeros(len(children), np.int64)
         return none, none, none + self.encoded.empty, none
 
-    def sweep(self, kind: int, sets: Members) -> Ints:
+    def sweep(self, kind: int, sets: Members, others: Members | None = None) -> Ints:
         """Return G of every set with every variable."""
         del kind
-        return sums_with_each(self.swept, sets, self.encoded.grid.f[None, :])
-
-    def count_alone(self, kind: int, one: Members) -> int:
-        """Return G of one set."""
-        del kind
-        return sum_alone(self.swept, one, self.encoded.grid.f)
-
-    def numbers(
-        self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
-    ) -> FamilyNumbers:
-        """Return entropies and penalties."""
-        score = self.plan.score
-        star = [p for p in parents if p != y]
-        penalty_star = score.price(table, x, star)
-        x_star = conditional_entropy(table, x, star)
-        return FamilyNumbers(
-            n_h_x=conditional_entropy(table, x),
-            n_h_y=conditional_entropy(table, y),
-            n_h_x_star=x_star,
-            n_h_y_star=conditional_entropy(table, y, star),
-            h_x=self.unexplained(table, x, parents),
-            h_y=self.unexplained(table, y, parents),
-            added=(int(table.cardinalities[y]) - 1) * penalty_star,
-            penalty=score.price(table, x, parents),
-            bin_star=bin_star,
-            delta=bin_star - (-x_star - penalty_star),
-        )
+        others = self.variables if others is None else others
+        return sums_with_each(self.swept, sets, others, self.encoded.grid.f[None, :])
 
 
 def live_sets_at_most(encoded: Encoded, deepest: int, width: float = 0.0) -> list[int]:

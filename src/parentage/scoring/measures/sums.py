@@ -25,11 +25,8 @@ from parentage.scoring.measures.measure import (
     blocks,
     level_of,
     new_level_of,
-    sum_alone,
     sums_with_each,
 )
-from parentage.scoring.rules import FamilyNumbers
-from parentage.scoring.scores import conditional_entropy
 from parentage.scoring.scores.fixed_point import ln
 from parentage.scoring.scores.score import joint_counts, joint_states
 from parentage.scoring.tuning import TUNING
@@ -44,6 +41,7 @@ if TYPE_CHECKING:
     from parentage.kernels.levels import Level, NewLevel
     from parentage.kernels.sums import SumTerms
     from parentage.scoring.measures.measure import Columns, Members
+    from parentage.scoring.rules import FamilyNumbers
     from parentage.scoring.scores import BySums
 
 
@@ -202,7 +200,7 @@ class SumMeasure(CountedMeasure):
         below = (nothing, minus_nothing, np.zeros(1, np.int32), np.zeros(1, np.int32))
         best = value - minus_nothing[0, self.column] - self.constant
         occupied = [self.n_rows - int(np.maximum(of - 1, 0).sum()) for of in counts]
-        members, subsets = np.arange(n, dtype=np.uint16)[:, None], np.zeros((n, 1), np.int32)
+        members, subsets = self.variables[:, None], np.zeros((n, 1), np.int32)
         counted = (value, minus, np.array(occupied, np.int32), row)
         best = np.ascontiguousarray(best[:, None])
         return new_level_of([members, subsets, best, *counted]), below
@@ -409,35 +407,34 @@ class SumMeasure(CountedMeasure):
         nothings = self.minus_functions[:, self.groups].sum(axis=1)
         return 1 + kinds, none, nothings[kinds], constant
 
-    def sweep(self, kind: int, sets: Members) -> Ints:
+    def sweep(self, kind: int, sets: Members, others: Members | None = None) -> Ints:
         """Return values, or what parents subtract, of every set with every variable."""
+        others = self.variables if others is None else others
         if kind:
-            return sums_with_each(self.swept, sets, self.minus_functions[kind - 1][None, :])
+            m = self.minus_functions[kind - 1]
+            return sums_with_each(self.swept, sets, others, m[None, :])
         per_set = 1 if self.score.one_function else 1 + len(self.arities)
         at_once = max(1, TUNING.most_functions // (8 * self.longest * per_set))
         parts = [
-            self._sweep_values(sets[first : first + at_once])
+            self._sweep_values(sets[first : first + at_once], others)
             for first in range(0, len(sets), at_once)
         ]
         return np.concatenate(parts)
 
-    def count_alone(self, kind: int, one: Members) -> int:
-        """Count one set, with the function of its joint states."""
-        if kind:
-            return sum_alone(self.swept, one, self.minus_functions[kind - 1])
-        q = self.encoded.context_states * math.prod(self.encoded.arity[one[0]].tolist())
-        f = self.value_function(1 if self.score.one_function else q)
-        return sum_alone(self.swept, one, f) + int(self.rho_of([q])[0])
-
-    def _sweep_values(self, sets: Members) -> Ints:
+    def _sweep_values(self, sets: Members, others: Members) -> Ints:
         products, row = self._products(sets)
+        if len(others) < len(self.kind):  # few functions are needed then
+            used, which = np.unique(row[:, others], return_inverse=True)
+            products = [products[i] for i in used]
+            row = which.reshape(len(sets), -1).astype(np.int32)
         f = self.value_function
         if not sets.shape[1]:  # the sweep begins with the column of one state, which has all rows
             f = self.value_of_any
         if self.score.one_function:
-            found = sums_with_each(self.swept, sets, f(1)[None, :])
+            found = sums_with_each(self.swept, sets, others, f(1)[None, :])
         else:
-            found = sums_with_each(self.swept, sets, np.stack([f(q) for q in products]), row)
+            functions = np.stack([f(q) for q in products])
+            found = sums_with_each(self.swept, sets, others, functions, row)
         found += self.rho_of(products)[row]
         return found
 
@@ -459,26 +456,18 @@ class SumMeasure(CountedMeasure):
         self, table: Table, x: int, parents: Sequence[int], y: int, bin_star: float
     ) -> FamilyNumbers:
         """Return entropies, the score's own price, and joint states that occur."""
-        score, star = self.score, [p for p in parents if p != y]
-        family = {x, *parents}
-        price, price_star = score.price(table, x, parents), score.price(table, x, star)
+        star, family = [p for p in parents if p != y], {x, *parents}
         cells = max(len(joint_counts(table, sorted(family - {v}))) for v in family)
-        return FamilyNumbers(
-            n_h_x=conditional_entropy(table, x),
-            n_h_y=conditional_entropy(table, y),
-            n_h_x_star=conditional_entropy(table, x, star),
-            n_h_y_star=conditional_entropy(table, y, star),
-            h_x=self.unexplained(table, x, parents),
-            h_y=self.unexplained(table, y, parents),
-            added=price - price_star,
-            penalty=price,
-            bin_star=bin_star,
-            delta=bin_star - score.local(table, x, star),
-            cells=math.log(int(table.cardinalities[x])) * cells,
-            adds=score.adds(joint_states(table, parents)),
-            least_added=self._least_added_by(x, y, star),
-            occupied=len(joint_counts(table, parents)),
-            occupied_star=len(joint_counts(table, star)),
+        return (
+            super()
+            .numbers(table, x, parents, y, bin_star)
+            ._replace(
+                cells=math.log(int(table.cardinalities[x])) * cells,
+                adds=self.score.adds(joint_states(table, parents)),
+                least_added=self._least_added_by(x, y, star),
+                occupied=len(joint_counts(table, parents)),
+                occupied_star=len(joint_counts(table, star)),
+            )
         )
 
     def _least_added_by(self, x: int, y: int, star: Sequence[int]) -> float:
