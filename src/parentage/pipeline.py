@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.data.reading import as_table, rule_for_missing, settled
 from parentage.data.settings import IN_READ_TABLE, WAYS, Reading, names_of, texts_of
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
+from parentage.files.decoding import plain
 from parentage.files.detect import detect
 from parentage.files.source import Source, open_source
 from parentage.growth.tuning import TUNING as EXPANSION
@@ -411,12 +412,12 @@ def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:
     how = {"engine": optimising.engine, "seed": optimising.seed}
     if found.table is not None:
         return how
-    limit, constraints = found.scoring.max_parents, found.scoring.constraints or Constraints()
+    constraints = found.scoring.constraints or Constraints()
     return {
         "kind": LISTS,
         "lists": found.lists.digest,
         "variables": found.lists.n_variables,
-        "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
+        "max_parents": plain(found.scoring.max_parents),
         "constraints": constraints.to_dict(),
         **how,
     }

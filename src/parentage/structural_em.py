@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from parentage.data.table import MISSING, Table
-from parentage.files.decoding import decoded
+from parentage.files.decoding import decoded, fields_in, plain
 from parentage.network.expectation import Expectation, completed_rows
 from parentage.network.network import Network
 from parentage.optimise import Start, optimise_lists
@@ -88,11 +88,7 @@ class Iterate:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, but for what was found; :meth:`from_dict` is the way back."""
-        return {
-            "network": self.network.to_dict(),
-            "tried": [network.to_dict() for network in self.tried],
-            "completion": None if self.completion is None else self.completion.to_dict(),
-        }
+        return fields_in(replace(self, found=None))
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Iterate:
@@ -194,8 +190,7 @@ class StructuralEM:
 
     def to_state(self) -> SavedState:
         """Return the ends of earlier starts, and where this one is."""
-        at = None if self.at is None else self.at.to_dict()
-        return SavedState({"ends": [end.to_dict() for end in self.ends], "at": at})
+        return SavedState({"ends": plain(self.ends), "at": plain(self.at)})
 
     def from_state(self, state: SavedState) -> None:
         """Continue from what an earlier run saved."""

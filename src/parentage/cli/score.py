@@ -31,6 +31,7 @@ from parentage.cli.output import (
     warn,
 )
 from parentage.errors import counted
+from parentage.files.decoding import plain
 from parentage.scoring.catalogue import shown_name
 from parentage.view.aligned import table_text
 from parentage.work.progress import number
@@ -163,13 +164,13 @@ def account_json(lists: CandidateLists) -> dict[str, Any]:
         "width": account.width,
         "complete_to": account.complete_to,
         "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),
-        "prior": account.prior.to_dict(),
+        "prior": plain(account.prior),
         "ended": account.ended,
         "explored": account.explored,
-        "completion": None if account.completion is None else account.completion.to_dict(),
+        "completion": plain(account.completion),
         "digest": lists.digest,
         "live_sets": list(tallies.live_sets),
-        "recipe": None if account.recipe is None else account.recipe.to_dict(),
+        "recipe": plain(account.recipe),
     }
 
 

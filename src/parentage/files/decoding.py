@@ -1,9 +1,10 @@
-"""Plain values of JSON and TOML as typed records, by the type hints of the records.
+"""Plain values of JSON and TOML as typed records, by the type hints of the records, and back.
 
-:func:`decoded` takes what ``json`` or ``tomllib`` returned and makes the value that a type asks
-for, or refuses it with its place: ``tallies.kept must be a whole number, 0 or more, not -3``.
-Whole numbers are counts, so they are not negative; other numbers are finite. A class that has a
-form of its own in files has a method ``from_dict``, which is used where it is part of another.
+:func:`plain` makes plain values of a record. :func:`decoded` takes what ``json`` or ``tomllib``
+returned and makes the value that a type asks for, or refuses it with its place: ``tallies.kept must
+be a whole number, 0 or more, not -3``. Whole numbers are counts, so they are not negative; other
+numbers are finite. A class that has a form of its own in files has the methods ``to_dict`` and
+``from_dict``, which are used where it is part of another.
 """
 
 from __future__ import annotations
@@ -65,6 +66,34 @@ def decoded(
         elif field.default is field.default_factory is dataclasses.MISSING:
             raise DecodingError(f"{inside} is missing")
     return kind(**values)
+
+
+def fields_in(record: Any) -> dict[str, Any]:
+    """Return the fields of a dataclass, their values plain."""
+    return {field.name: plain(getattr(record, field.name)) for field in dataclasses.fields(record)}
+
+
+def plain(value: Any) -> Any:
+    """Return what JSON can hold of a value: the way back from :func:`decoded`.
+
+    >>> @dataclasses.dataclass(frozen=True)
+    ... class Steps:
+    ...     sizes: tuple[int, ...]
+    ...     limit: float | None = None
+    >>> plain({"steps": Steps((1, 2))})
+    {'steps': {'sizes': [1, 2], 'limit': None}}
+    """
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if dataclasses.is_dataclass(value):
+        return fields_in(value)
+    if isinstance(value, Mapping):
+        return {key: plain(part) for key, part in value.items()}
+    if hasattr(value, "_asdict"):
+        return plain(value._asdict())
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(part) for part in value]
+    return value
 
 
 def _value(kind: Any, content: Any, path: str, closed: bool) -> Any:

@@ -18,16 +18,15 @@ scope; what was searched of it is in the account of the lists.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, ClassVar
 
 from parentage.data.recipe import Recipe  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, ListsError
-from parentage.files.decoding import decoded
+from parentage.files.decoding import decoded, fields_in
 from parentage.scoring.catalogue import by_name, not_equivalent
 from parentage.scoring.constraints import (
     Constraints,  # as above
@@ -227,18 +226,7 @@ class Account:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
-        content = {name.name: getattr(self, name.name) for name in dataclasses.fields(self)}
-        if isinstance(self.max_parents, Mapping):
-            content["max_parents"] = dict(self.max_parents)
-        content["constraints"] = self.constraints.to_dict()
-        content["prior"] = self.prior.to_dict()
-        content["tallies"] = {
-            **dataclasses.asdict(self.tallies),
-            "pruned": dict(self.tallies.pruned),
-        }
-        content["completion"] = None if self.completion is None else self.completion.to_dict()
-        content["recipe"] = None if self.recipe is None else self.recipe.to_dict()
-        return content
+        return fields_in(self)
 
     def settings(self) -> dict[str, Any]:
         """Return what makes these lists and no others of a table, as plain values.
@@ -429,14 +417,9 @@ class Scope:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
-        limit = self.max_parents
-        return {
-            **origin_to_dict(self.origin),
-            "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
-            "constraints": self.constraints.to_dict(),
-            "tolerance": self.tolerance,
-            "listed_bound": self.listed_bound,
-        }
+        content = {**origin_to_dict(self.origin), **fields_in(self)}
+        del content["origin"]
+        return content
 
     @classmethod
     def from_dict(cls, content: object) -> Scope:
@@ -522,10 +505,6 @@ class Completion:
     def reached(self) -> float:
         """The penalised likelihood of what is observed, at the last network."""
         return self.steps[-1].score
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values; :func:`parentage.files.decoding.decoded` is the way back."""
-        return {**asdict(self), "steps": [asdict(step) for step in self.steps]}
 
     def words(self) -> str:
         """Say how it went, in a line per network."""

@@ -9,7 +9,6 @@ ruled out, and of how far the lists reach.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import numpy.typing as npt
 from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
 from parentage.errors import InputError, UnprovenWarning, Way, warn
+from parentage.files.decoding import plain
 from parentage.scoring.account import Account, Tallies
 from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.lists import CandidateLists, masks_of
@@ -39,7 +39,7 @@ from parentage.work.stop import now
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from parentage.arrays import Floats, Ints
@@ -248,7 +248,6 @@ def search_table(
 
 def job_of(kind: str, table: Table, settings: Scoring) -> dict[str, Any]:
     """Say what is scored, and how: the job of a checkpoint."""
-    limit = settings.max_parents
     return {
         "kind": kind,
         "table": table.digest,
@@ -257,7 +256,7 @@ def job_of(kind: str, table: Table, settings: Scoring) -> dict[str, Any]:
         "score": parse_score(settings.score).name,
         "log_base": settings.log_base,
         "rules": settings.rules,
-        "max_parents": dict(limit) if isinstance(limit, Mapping) else limit,
+        "max_parents": plain(settings.max_parents),
         "width": settings.width,
         "prior": Prior.of(settings.prior).to_dict(),
         "constraints": (settings.constraints or Constraints()).to_dict(),

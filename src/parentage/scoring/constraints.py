@@ -61,7 +61,7 @@ from parentage.errors import (
     counted,
     did_you_mean,
 )
-from parentage.files.decoding import DecodingError, decoded
+from parentage.files.decoding import DecodingError, decoded, plain
 from parentage.work.settings import check_names, refuses_wrong_names
 
 if TYPE_CHECKING:
@@ -139,7 +139,7 @@ class Constraints:
             )
         check_names(cls.__name__, given, cls.__dataclass_fields__)
         try:
-            return decoded(cls, _plain(given), closed=True)
+            return decoded(cls, plain(given), closed=True)
         except DecodingError as error:
             raise ConstraintError(f"constraints: {error}") from None
 
@@ -488,15 +488,6 @@ def most_added(
     bonus = np.where(barred, 0.0, np.maximum(log_odds, 0.0))
     largest = -np.sort(-bonus, axis=1)
     return np.array([largest[v, :k].sum() for v, k in enumerate(most)], np.float64)
-
-
-def _plain(given: object) -> object:
-    """Return mappings, tuples and sets as the dictionaries and lists of a file."""
-    if isinstance(given, Mapping):
-        return {name: _plain(part) for name, part in given.items()}
-    if isinstance(given, list | tuple | set | frozenset):
-        return [_plain(part) for part in given]
-    return given
 
 
 def read_constraints(path: str | os.PathLike[str]) -> Constraints:

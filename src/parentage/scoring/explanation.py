@@ -18,6 +18,7 @@ import numpy as np
 from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE
 from parentage.errors import InputError
+from parentage.files.decoding import fields_in
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Prior
 from parentage.scoring.lists import Candidate
@@ -70,17 +71,9 @@ class Explanation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``parentage explain --json`` prints."""
-        return {
-            "child": self.child,
-            "parents": list(self.parents),
-            "score": self.score if math.isfinite(self.score) else None,
-            "kept": self.kept,
-            "dominated_by": None if self.dominated_by is None else list(self.dominated_by),
-            "dominating_score": self.dominating_score,
-            "at_most": self.at_most,
-            "unexplained": self.unexplained,
-            "rules": [check._asdict() for check in self.rules],
-        }
+        content = {**fields_in(self), "score": self.score if math.isfinite(self.score) else None}
+        del content["of_bound"]
+        return content
 
     def __str__(self) -> str:
         return "\n".join([*self._verdict(), *self._bound(), *self._reasons()])

@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 import shutil
 import time
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from parentage.data.table import Table
+from parentage.files.decoding import fields_in
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
 from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
@@ -83,16 +84,9 @@ class Overview:
 
     def to_dict(self) -> dict[str, Any]:
         """Return what ``info --json`` prints."""
-        return {
-            **{name.name: getattr(self, name.name) for name in fields(self)},
-            "variables": [variable.to_dict() for variable in self.variables],
-            "constant": list(self.constant),
-            "forecast": self.forecast.to_dict(),
-            "up_to": [
-                {name: getattr(row, name) for name in ("parents", "sets", "seconds", "memory")}
-                for row in self.up_to
-            ],
-        }
+        shown = ("parents", "sets", "seconds", "memory")
+        rows = [{name: getattr(row, name) for name in shown} for row in self.up_to]
+        return {**fields_in(self), "up_to": rows}
 
 
 def overview(

@@ -13,9 +13,9 @@ Times are for one core and come from a rate per set that was measured once
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import Bytes, ResourceError, Way
 from parentage.scoring.tuning import TUNING
@@ -72,10 +72,6 @@ class Forecast:
                 replace(self, sets=sets, seconds=per_set * sets, memory=memory, levels=levels)
             )
         return found
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return a plain dictionary."""
-        return asdict(self)
 
 
 def bytes_per_set(size: int, more: int = 0) -> int:
