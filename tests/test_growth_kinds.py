@@ -276,7 +276,7 @@ def test_families_are_taken_as_they_are_with_the_scores_of_complete_lists(
         without, along = (both._sweeps.vectors[both._sweeps.row[sweep]] for sweep in sweeps)
         counted = [both.score.count_alone(s) for s in sweeps if s[1]]
         assert counted[-1] == along[child]  # bit for bit
-        assert both.score.by_child or counted[0] == without[parents[0]]
+        assert both.score.measures[0].whole_families or counted[0] == without[parents[0]]
     for own, chosen in start.to_dict().items():
         if own in entered:
             assert asked.allowed(own, tuple(p for p in chosen if p in at))

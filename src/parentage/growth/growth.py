@@ -29,11 +29,9 @@ import numpy.typing as npt
 from parentage.growth.score import (
     Family,
     Sweeps,
-    children_of,
     flat_sweeps,
     growth_score,
     sweeps_of,
-    variables_of,
 )
 from parentage.growth.tuning import TUNING, of_counting
 from parentage.scoring.search.state import Kept
@@ -78,6 +76,10 @@ class Growth:
     parents, even if no set of so many is tried.
     """
 
+    store: Store
+    """All families, with room for more."""
+    n_sets: int
+
     def __init__(
         self,
         searched: Searched,
@@ -94,12 +96,11 @@ class Growth:
         self.complete_to = np.zeros(self.n, np.int64)
         self.most = np.zeros(self.n, np.int64)
         self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
-        self._own = variables_of(prepared, plans)
-        for plan, own, outcome in zip(plans, self._own, self.outcomes, strict=True):
+        for plan, own, outcome in zip(plans, self.score.own, self.outcomes, strict=True):
             most = plan.most.copy()
             for cap in plan.caps.values():
                 most = np.minimum(most, cap)
-            children = children_of(plan, own)
+            children = own[plan.most >= 0]
             self.complete_to[children] = self.n  # all there are
             if outcome.complete_to is not None:
                 self.complete_to[children] = outcome.complete_to - len(plan.context)
@@ -110,8 +111,7 @@ class Growth:
         for_sweeps = TUNING.sweep_bytes if memory is None else min(memory, TUNING.sweep_bytes)
         self._sweeps = Sweeps(self.score, workers, for_sweeps)
         self._done: dict[int, None] = {}  # in the order in which they were enlarged
-        self.n_sets = 0
-        self._store = self._first_store()
+        self._enter_first()
         self.n_first = self.n_sets
         self.n_complete = sum(len(part.children) for o in self.outcomes for part in o.kept)
         self.families_scored = 0
@@ -130,22 +130,22 @@ class Growth:
     @property
     def children(self) -> npt.NDArray[np.int32]:
         """``[family]``: the child."""
-        return self._store.child[: self.n_sets]
+        return self.store.child[: self.n_sets]
 
     @property
     def sizes(self) -> npt.NDArray[np.int32]:
         """``[family]``: number of parents."""
-        return self._store.size[: self.n_sets]
+        return self.store.size[: self.n_sets]
 
     @property
     def parents(self) -> npt.NDArray[np.uint16]:
         """``[family, most parents]``: the parents, rising, padded with n."""
-        return self._store.parents[: self.n_sets]
+        return self.store.parents[: self.n_sets]
 
     @property
     def scores(self) -> Ints:
         """``[family]``: fixed point, the prior included."""
-        return self._store.score[: self.n_sets]
+        return self.store.score[: self.n_sets]
 
     def nats(self, families: Ints) -> npt.NDArray[np.float64]:
         """Return the scores of some families, by index, in nats."""
@@ -158,15 +158,10 @@ class Growth:
         ahead = self.scores - used[self.children]
         return ahead / self.score.scale[self.children]
 
-    @property
-    def store(self) -> Store:
-        """All families, with room for more."""
-        return self._store
-
     def family(self, i: int) -> Family:
         """Return family ``i``."""
-        size = int(self._store.size[i])
-        return int(self._store.child[i]), tuple(self._store.parents[i, :size].tolist())
+        size = int(self.store.size[i])
+        return int(self.store.child[i]), tuple(self.store.parents[i, :size].tolist())
 
     def is_open(self, family: Family) -> bool:
         """Whether enlarging a family may find something new."""
@@ -181,7 +176,7 @@ class Growth:
         size, child = self.sizes[families], self.children[families]
         deep = np.minimum(self.most, self.deepest)[child]
         inside = families[(size >= self.complete_to[child]) & (size < deep)]
-        keys = self._store.key[inside].tolist()
+        keys = self.store.key[inside].tolist()
         return inside[np.array([key not in self._done for key in keys], np.bool_)]
 
     def keys_of(self, children: Ints, starts: Ints, owners: Ints, parents: Ints) -> Words:
@@ -203,7 +198,7 @@ class Growth:
 
     def find(self, keys: Words) -> Ints:
         """Return the families with these keys, by index; −1 where there is none."""
-        known = self._store.key[: self.n_sets]
+        known = self.store.key[: self.n_sets]
         rank = np.argsort(known, kind="stable")
         at = np.minimum(np.searchsorted(known, keys, sorter=rank), self.n_sets - 1)
         return np.where(known[rank[at]] == keys, rank[at], -1)
@@ -251,7 +246,7 @@ class Growth:
 
     def _known(self, keys: set[int]) -> dict[int, int]:
         """Return the scores of families that are listed, by key."""
-        listed = self._store.key[: self.n_sets]
+        listed = self.store.key[: self.n_sets]
         at = np.flatnonzero(np.isin(listed, np.array(sorted(keys), np.uint64)))
         return dict(zip(listed[at].tolist(), self.scores[at].tolist(), strict=True))
 
@@ -271,7 +266,7 @@ class Growth:
             some = tasks[first : first + TUNING.sets_at_once]
             self._done.update(dict.fromkeys(map(self._key, some)))
             try:
-                if self.score.payable:
+                if self.score.measures[0].payable:
                     some = self._that_can_pay(some, look)
                 if not some:
                     continue
@@ -286,7 +281,7 @@ class Growth:
             self.n_sets = int(
                 enlarge(
                     self._tasks(some, sweeps), self._sweeps.vectors, self._growing,
-                    np.int64(TUNING.kept_per_set), self._store, np.int64(self.n_sets),
+                    np.int64(TUNING.kept_per_set), self.store, np.int64(self.n_sets),
                 )
             )  # fmt: skip
         return self.n_sets - before
@@ -346,19 +341,19 @@ class Growth:
 
     def _enter(
         self,
-        children: npt.NDArray[np.int32],
-        sizes: npt.NDArray[np.int32],
-        parents: npt.NDArray[np.uint16],
+        children: npt.NDArray[np.integer],
+        sizes: npt.NDArray[np.int32] | int,
+        parents: npt.NDArray[np.integer],
         scores: Ints,
     ) -> None:
         """Put families behind those there are, which leave room for them."""
         from parentage.kernels.growth import enter
 
         new = slice(self.n_sets, self.n_sets + len(children))
-        self._store.child[new], self._store.size[new] = children, sizes
-        self._store.parents[new, : parents.shape[1]] = parents
-        self._store.score[new] = scores
-        enter(np.int64(new.start), np.int64(new.stop), self._store, self._growing)
+        self.store.child[new], self.store.size[new] = children, sizes
+        self.store.parents[new, : parents.shape[1]] = parents
+        self.store.score[new] = scores
+        enter(np.int64(new.start), np.int64(new.stop), self.store, self._growing)
         self.n_sets = new.stop
 
     @cached_property
@@ -394,40 +389,33 @@ class Growth:
     def _parts(self, families: Ints, number: int) -> Iterator[Kept]:
         """Return families as the search of a plan would: by size, its variables, no prior."""
         place = np.zeros(self.n, np.int64)
-        place[self._own[number]] = np.arange(len(self._own[number]))
+        own_variables = self.score.own[number]
+        place[own_variables] = np.arange(len(own_variables))
         for size in np.unique(self.sizes[families]).tolist():
             own = families[self.sizes[families] == size]
             children, parents = self.children[own], self.parents[own, :size]
             scores = self.scores[own] - self.score.added(children, parents)
             yield Kept(place[children], place[parents], scores)
 
-    def _first_store(self) -> Store:
-        from parentage.kernels.growth import enter
-
-        searches = list(zip(self._own, self.outcomes, strict=True))
+    def _enter_first(self) -> None:
+        """Begin with the families of the search."""
+        searches = list(zip(self.score.own, self.outcomes, strict=True))
         parts = [(own, part) for own, outcome in searches for part in outcome.kept]
         parts += [(own, part) for own, outcome in searches for part in outcome.partial]
         widest = max((part.parents.shape[1] for _, part in parts), default=0)
         self.deepest = max(self.deepest, widest)
-        total = sum(len(part.children) for _, part in parts)
-        store = self._room(max(1024, 2 * total))
-        at = 0
+        self._begin_store(max(1024, 2 * sum(len(part.children) for _, part in parts)))
         for own, part in parts:
-            end = at + len(part.children)
-            size = part.parents.shape[1]
             children, parents = own[part.children], own[part.parents]
-            store.child[at:end], store.size[at:end] = children, size
-            store.parents[at:end, :size] = np.sort(parents, axis=1)
-            store.score[at:end] = part.scores + self.score.added(children, parents)
-            at = end
-        enter(np.int64(0), np.int64(at), store, self._growing)
-        self.n_sets = at
-        return store
+            scores = part.scores + self.score.added(children, parents)
+            self._enter(children, part.parents.shape[1], np.sort(parents, axis=1), scores)
 
-    def _room(self, families: int) -> Store:
+    def _begin_store(self, families: int) -> None:
+        """Make a store without families, with room for so many."""
         from parentage.kernels.growth import Store
 
-        return Store(
+        self.n_sets = 0
+        self.store = Store(
             np.empty(families, np.int32),
             np.empty(families, np.int32),
             np.full((families, max(1, self.deepest)), self.n, np.uint16),
@@ -437,15 +425,10 @@ class Growth:
         )
 
     def _make_room(self, more: int) -> None:
-        from parentage.kernels.growth import enter
-
-        if self.n_sets + more <= len(self._store.child):
-            return
-        wider = self._room(2 * (self.n_sets + more))
-        wider.child[: self.n_sets], wider.size[: self.n_sets] = self.children, self.sizes
-        wider.parents[: self.n_sets], wider.score[: self.n_sets] = self.parents, self.scores
-        enter(np.int64(0), np.int64(self.n_sets), wider, self._growing)
-        self._store = wider
+        if self.n_sets + more > len(self.store.child):
+            known = self.children, self.sizes, self.parents, self.scores
+            self._begin_store(2 * (self.n_sets + more))
+            self._enter(*known)
 
     def _key(self, family: Family) -> int:
         child, parents = family

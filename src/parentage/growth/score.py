@@ -63,10 +63,6 @@ class GrowthScore:
     """``[child]``: index of the counter for the sweep of Π."""
     along: Ints
     """``[child]``: index of the counter for the other one."""
-    by_child: bool
-    """Whether the other one is of Π for the child, not of Π ∪ X."""
-    payable: bool
-    """Whether Theorem 1⁺ can tell beforehand, from *without* alone, that no parent can pay."""
     required: tuple[tuple[int, ...], ...]
     """``[child]``: its required parents."""
     scale: npt.NDArray[np.float64]
@@ -75,7 +71,7 @@ class GrowthScore:
     def sweeps_of(self, family: Family) -> tuple[Sweep, Sweep]:
         """Return the sweeps *without* and *along* of a family."""
         child, parents = family
-        if self.by_child:  # nothing is taken off, whatever the parents
+        if self.measures[0].whole_families:  # nothing is taken off, whatever the parents
             return (int(self.without[child]), ()), (int(self.along[child]), parents)
         return (int(self.without[child]), parents), (int(self.along[child]), joined(parents, child))
 
@@ -141,7 +137,9 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
     from parentage.kernels.growth import GrowthTerms
 
     encoded, measures = plans[0].encoded, [plan.measure for plan in plans]
-    n, place, own = encoded.n_variables, places(prepared, plans), variables_of(prepared, plans)
+    n, place = encoded.n_variables, np.zeros(prepared.table.n_variables, np.int64)
+    place[encoded.order] = np.arange(n)  # a constant has none
+    own = [place[plan.encoded.order] for plan in plans]
     required: list[tuple[int, ...]] = [()] * n
     forbidden = np.array(plans[0].forbidden, order="C")
     log_odds = prepared.log_odds[np.ix_(encoded.order, encoded.order)]
@@ -166,7 +164,7 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
     without, along, scale = np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n)
     kinds: list[int] = []
     for number, (plan, numbers) in enumerate(zip(plans, own, strict=True)):
-        children, grid, context = children_of(plan, numbers), plan.encoded.grid, list(plan.context)
+        children, grid, context = numbers[plan.most >= 0], plan.encoded.grid, list(plan.context)
         own_without, own_along, empty, constant = plan.measure.family_terms(
             np.flatnonzero(plan.most >= 0)
         )
@@ -192,30 +190,9 @@ def growth_score(prepared: Preparation, plans: Sequence[SearchPlan]) -> GrowthSc
         counters=tuple((plan, kind) for plan, of in enumerate(kinds) for kind in range(of)),
         without=without,
         along=along,
-        by_child=measures[0].whole_families,
-        payable=measures[0].payable,
         required=tuple(required),
         scale=scale,
     )
-
-
-def variables_of(prepared: Preparation, plans: Sequence[SearchPlan]) -> list[Ints]:
-    """Return, per plan, the numbers that its variables have in the first one."""
-    place = places(prepared, plans)
-    return [place[plan.encoded.order] for plan in plans]
-
-
-def places(prepared: Preparation, plans: Sequence[SearchPlan]) -> Ints:
-    """``[column of the table]``: its number in the first plan; 0 for a constant, which has none."""
-    order = plans[0].encoded.order
-    place = np.zeros(prepared.table.n_variables, np.int64)
-    place[order] = np.arange(len(order))
-    return place
-
-
-def children_of(plan: SearchPlan, own: Ints) -> Ints:
-    """Return the numbers of the children whose families a plan has."""
-    return own[plan.most >= 0]
 
 
 class Sweeps:

@@ -56,9 +56,9 @@ class Measure(ABC):
     priced: ClassVar[bool] = True
     """Whether free parameters have a price of their own; else it is within the sums."""
     whole_families: ClassVar[bool] = False
-    """Whether a sweep counts families of one child, so that nothing is taken off."""
+    """Whether a sweep counts families of one child, of Π and not Π ∪ X: nothing is taken off."""
     payable: ClassVar[bool] = False
-    """Whether Theorem 1⁺ tells from one sweep that no further parent can pay."""
+    """Whether Theorem 1⁺ tells from the sweep of Π alone that no further parent can pay."""
 
     def __init__(self, plan: SearchPlan) -> None:
         self.plan = plan
