@@ -346,13 +346,6 @@ class Table:
         codes = self.codes
         return codes.n_rows if isinstance(codes, PackedCodes) else int(codes.shape[1])
 
-    @property
-    def row_weights(self) -> npt.NDArray[Any] | None:
-        """How many rows each row of the codes stands for; None: one."""
-        if self.unit_bits:
-            return np.ldexp(self.repeats.astype(np.float64), -self.unit_bits)
-        return self.repeats if len(self.repeats) else None
-
     def column(self, v: int, first: int = 0, last: int | None = None) -> Codes:
         """Return the codes of a variable, in all rows or in ``first … last − 1``."""
         codes, last = self.codes, self.stored_rows if last is None else last

@@ -48,6 +48,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -288,22 +289,11 @@ class Constraints:
 
     def _required_cycle(self) -> list[str]:
         """Return a cycle of required arcs, first variable repeated at the end, or nothing."""
-        above = {child: sorted(parents) for child, parents in self.required_parents.items()}
-        done: set[str] = set()
-        for start in sorted(above):
-            path, at = [start], {start: 0}
-            while path:
-                here = path[-1]
-                waiting = [p for p in above.get(here, []) if p not in done]
-                if not waiting:
-                    done.add(here)
-                    del at[path.pop()]
-                elif waiting[0] in at:
-                    cycle = path[at[waiting[0]] :]
-                    return [cycle[0], *reversed(cycle)]
-                else:
-                    at[waiting[0]] = len(path)
-                    path.append(waiting[0])
+        above = {child: sorted(found) for child, found in sorted(self.required_parents.items())}
+        try:
+            TopologicalSorter(above).prepare()
+        except CycleError as error:
+            return list(error.args[1])
         return []
 
 

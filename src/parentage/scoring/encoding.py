@@ -65,7 +65,7 @@ from parentage.data.table import (
 from parentage.errors import Way
 from parentage.scoring.scores import parse_score
 from parentage.scoring.scores.node_average import observed_rows
-from parentage.scoring.scores.score import HOLE_WAYS
+from parentage.scoring.scores.score import HOLE_WAYS, joint_units
 from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
@@ -398,14 +398,13 @@ def encode(
     times = math.prod(int(table.cardinalities[v]) for v in context)
     by = parse_score(score) if isinstance(score, str) else score
     table.refuse_holes("this score", *HOLE_WAYS)
-    label, n_labels = labels_by(table, context)
 
     def distinct() -> int:
         known = distinct_rows(table)
         return known if known >= table.n_rows // 2 else labels_by(table, [*context, *kept])[1]
 
     grid = by.grid(table, kept, times, width, most_parents, distinct)
-    single = np.array([_G_with(table, v, label, n_labels, grid.f) for v in kept], np.int64)
+    single = np.array([_G(table, [*context, v], grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
         by_speed = by_speed[::-1]
@@ -413,6 +412,7 @@ def encode(
     _require_room(table, order)
     rows, codes, row_bits = _in_order(table, order)
     repeats = table.repeats[rows] if len(table.repeats) else table.repeats
+    label, n_labels = labels_by(table, context)
     first_rows, first_starts = _groups(label[rows], n_labels, repeats)
     return Encoded(
         order=order,
@@ -426,7 +426,7 @@ def encode(
         first_rows=first_rows,
         first_starts=first_starts,
         single=single[by_speed],
-        empty=int(grid.f[class_sizes(label, table.repeats, n_labels)].sum()),
+        empty=_G(table, context, grid.f),
     )
 
 
@@ -479,18 +479,9 @@ def _classes(
     return order, begins
 
 
-def _G_with(table: Table, v: int, label: Ints, n_labels: int, f: Ints) -> int:
-    """Return G of the partition that a variable makes of labelled rows."""
-    states, rows = int(table.cardinalities[v]), len(label)
-    if n_labels * states > 4 * rows:
-        both = np.unique(label * states + table.column(v), return_inverse=True)[1]
-        return int(f[class_sizes(both, table.repeats)].sum())
-    sizes = np.zeros(n_labels * states, np.int64)
-    for first in range(0, rows, TUNING.rows_at_once):
-        part = slice(first, first + TUNING.rows_at_once)
-        both = label[part] * states + table.column(v, first, first + TUNING.rows_at_once)
-        sizes += class_sizes(both, table.repeats[part], len(sizes))
-    return int(f[sizes].sum())
+def _G(table: Table, variables: Sequence[int], f: Ints) -> int:
+    """Return G of one set, in fixed point."""
+    return int(f[joint_units(table, variables)].sum())
 
 
 def _groups(

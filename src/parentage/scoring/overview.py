@@ -11,12 +11,12 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from parentage.data.table import Table
 from parentage.files.decoding import fields_in
 from parentage.scoring import rules as r
 from parentage.scoring.candidates import why_not_grown
+from parentage.scoring.scores import conditional_entropy
+from parentage.scoring.scores.node_average import observed_rows
 from parentage.scoring.search.forecast import fixed_memory, forecast, sharpen, together
 from parentage.scoring.search.levels import LevelSearch, ends_by_rules, price_of_join
 from parentage.scoring.search.plan import encode_plans, prepare_search
@@ -188,10 +188,8 @@ def _caps(table: Table, plan: SearchPlan) -> dict[str, tuple[float, int | None, 
 
 def _entropy(table: Table, v: int) -> float:
     """Entropy of a column in nats, of the rows in which it is observed."""
-    states = len(table.states[v])  # missing values have the largest code
-    counts = table.counted(np.minimum(table.column(v), states), states)[:states].astype(np.float64)
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum()) + 0.0
+    seen = table.select([table.names[v]]).chosen_rows(observed_rows(table, [v]))
+    return conditional_entropy(seen, 0) / seen.n_rows
 
 
 def _forecast(plan: SearchPlan, seconds: float) -> Forecast:

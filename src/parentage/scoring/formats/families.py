@@ -30,7 +30,7 @@ from parentage.scoring.account import Account, Unknown, origin_from_dict, origin
 from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from parentage.arrays import Ints
     from parentage.scoring.account import Origin
@@ -48,10 +48,12 @@ class FamilyCollector:
     ----------
     unit
         What a place counts, for messages: ``"line"`` or ``"row"``.
+    decode
+        How names are read; None as they are.
     """
 
-    def __init__(self, unit: str = "line") -> None:
-        self.unit = unit
+    def __init__(self, unit: str = "line", decode: Callable[[str], str] | None = None) -> None:
+        self.unit, self.decode = unit, decode
         self.children: dict[str, int] = {}
         self._named: dict[str, int] = {}
         self._child_of = array("q")
@@ -62,19 +64,20 @@ class FamilyCollector:
 
     def add_child(self, name: str, place: int) -> int:
         """Start a child; its name must be new."""
+        name = name if self.decode is None else self.decode(name)
         if name in self.children:
             raise ListsError(f"{self.unit} {place}: the variable {name!r} has a block already")
         self.children[name] = len(self.children)
         return self.children[name]
 
-    def add(self, child: int, score: float, parents: Sequence[str], place: int) -> None:
-        """Append one parent set."""
-        named = self._named
-        for name in parents:
+    def add(self, child: int, score: str, parents: Sequence[str], place: int) -> None:
+        """Append one parent set, with its score as it is written."""
+        value, named = self.score(score, place), self._named
+        for name in parents if self.decode is None else map(self.decode, parents):
             self._parents.append(named.setdefault(name, len(named)))
         self._starts.append(len(self._parents))
         self._child_of.append(child)
-        self._scores.append(score)
+        self._scores.append(value)
         self._places.append(place)
 
     def add_rows(

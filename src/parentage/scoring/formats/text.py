@@ -70,10 +70,10 @@ def read_jkl(text: str) -> CandidateLists:
     comments = leading_comments(text)
     own = OWN_JKL in comments
     lines = _significant(text)
-    families = FamilyCollector()
+    families = FamilyCollector(decode=decode_name if own else None)
     announced, n_variables = _read_size(lines)
     while len(families.children) < n_variables:
-        if not _read_block(lines, families, own):
+        if not _read_block(lines, families):
             raise ListsError(
                 f"line {announced} announces {n_variables} variables, but only "
                 f"{len(families.children)} blocks follow"
@@ -133,26 +133,23 @@ def _read_size(lines: Iterator[_Line]) -> tuple[int, int]:
     return number, int(tokens[0])
 
 
-def _read_block(lines: Iterator[_Line], families: FamilyCollector, own: bool) -> bool:
+def _read_block(lines: Iterator[_Line], families: FamilyCollector) -> bool:
     """Read one child with its sets; False at the end of the file."""
     head, tokens = next(lines, (0, []))
     if not tokens:
         return False
     if len(tokens) != 2 or not is_count(tokens[1]) or _is_empty_set(tokens):
         raise ListsError(_no_head(head, tokens, families))
-    name = decode_name(tokens[0]) if own else tokens[0]
-    child = families.add_child(name, head)
+    child = families.add_child(tokens[0], head)
     for done in range(int(tokens[1])):
         number, fields = next(lines, (0, []))
         if not fields:
             raise ListsError(
-                f"line {head}: {name!r} announces {tokens[1]} parent sets, but {done} follow"
+                f"line {head}: {next(reversed(families.children))!r} announces {tokens[1]} parent "
+                f"sets, but {done} follow"
             )
         _check_set(number, fields, head, tokens)
-        parents = fields[2:]
-        if own:
-            parents = [decode_name(parent) for parent in parents]
-        families.add(child, families.score(fields[0], number), parents, number)
+        families.add(child, fields[0], fields[2:], number)
     return True
 
 
@@ -217,22 +214,20 @@ def read_pss(text: str) -> CandidateLists:
         if keyword == "META":
             key, value = _meta_line(line, number)
             if child < 0 and key == _OWN:
-                own = json_object(value)
+                own, families.decode = json_object(value), decode_name
             elif child < 0:
                 notes[key] = value
         elif keyword == "VAR":
             if len(tokens) != 2:
                 raise ListsError(f"line {number}: VAR needs one name without blanks, as in VAR a")
-            name = tokens[1] if own is None else decode_name(tokens[1])
-            child = families.add_child(name, number)
+            child = families.add_child(tokens[1], number)
         elif child < 0:
             raise ListsError(
                 f"line {number}: {line.strip()[:40]!r} comes before the first VAR line",
                 Way("format", "csv", "if this is a table"),
             )
         else:
-            parents = tokens[1:] if own is None else [decode_name(t) for t in tokens[1:]]
-            families.add(child, families.score(tokens[0], number), parents, number)
+            families.add(child, tokens[0], tokens[1:], number)
     if child < 0:
         raise ListsError("the .pss file has no VAR line, so no variables")
     if own is None:

@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
+from parentage.data.table import class_sizes
 from parentage.errors import Way
 from parentage.scoring.tuning import TUNING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from parentage.arrays import Ints
     from parentage.data.table import Table
     from parentage.scoring.catalogue import Kind
     from parentage.scoring.scores.fixed_point import FixedPoint
@@ -105,36 +106,38 @@ class Score(ABC):
         return self
 
 
-def joint_weights(table: Table, variables: Iterable[int]) -> npt.NDArray[np.float64]:
-    """Return the weight of every joint state that occurs; of no variable N, all rows together."""
+def joint_units(table: Table, variables: Iterable[int]) -> Ints:
+    """Return the rows of every joint state that occurs, in units of the table's weights.
+
+    Of no variable that is N, all rows together.
+    """
     table.refuse_holes("this score", *HOLE_WAYS)
-    chosen, weights = list(variables), table.row_weights
+    chosen = list(variables)
     states = joint_states(table, chosen)
     if states > table.stored_rows:
         labels = np.zeros(table.stored_rows, np.int64)
         for v in chosen:
             combined = labels * int(table.cardinalities[v]) + table.column(v)
             labels = np.unique(combined, return_inverse=True)[1].astype(np.int64)
-        return np.bincount(labels, weights).astype(np.float64)
-    counts = np.zeros(states)
+        return table.counted(labels)
+    counts = np.zeros(states, np.int64)
     for first in range(0, table.stored_rows, TUNING.rows_at_once):
         part = slice(first, min(first + TUNING.rows_at_once, table.stored_rows))
         labels = np.zeros(part.stop - part.start, np.int64)
         for v in chosen:
             labels = labels * int(table.cardinalities[v]) + table.column(v, part.start, part.stop)
-        own = None if weights is None else weights[part]
-        counts += np.bincount(labels, own, minlength=states)
+        counts += class_sizes(labels, table.repeats[part], states)
     return counts[counts > 0]
 
 
 def joint_counts(table: Table, variables: Iterable[int]) -> list[int]:
     """Return the rows of every joint state that occurs; all N of them for no variable."""
-    return [int(count) for count in joint_weights(table, variables)]
+    return [int(units) for units in joint_units(table, variables) >> table.unit_bits]
 
 
 def entropy_sum(table: Table, variables: Iterable[int]) -> float:
     """Return G(S) = Σ n_c ln n_c over the joint states c of the variables; G(∅) = N ln N."""
-    counts = joint_weights(table, variables)
+    counts = np.ldexp(joint_units(table, variables).astype(np.float64), -table.unit_bits)
     return math.fsum(counts * np.log(counts))
 
 
