@@ -51,7 +51,6 @@ from parentage.work.executor import (
     read_message,
     run_task,
     wait_for,
-    with_files,
     write_message,
 )
 from parentage.work.tuning import TUNING
@@ -316,9 +315,7 @@ class DaskPool(WorkerPool):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Any:
         """Submit a task under a name that the dashboard shows."""
-        if self.folder is None:
-            return self._submit(name, run_task, __version__, function, task, *self.there)
-        return self._submit(name, run_task, __version__, with_files, task, function, *self.there)
+        return self._submit(name, run_task, __version__, function, task, *self.there)
 
     def _submit(
         self, name: str, function: Callable[..., Any], *arguments: Any, **where: Any

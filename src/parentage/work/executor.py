@@ -98,34 +98,6 @@ def wait_for(awaited: Future[Any], poll: Poll, seconds: float) -> bool:
             return False
 
 
-def submitted(executor: Executor, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-    """Submit a call to an executor, which may be anybody's.
-
-    Raises
-    ------
-    InputError
-        It does not return a future.
-    WorkersError
-        It takes nothing any more.
-    """
-    kind = type(executor).__name__
-    try:
-        started: object = executor.submit(function, *arguments)
-    except BrokenExecutor:
-        raise
-    except RuntimeError as error:
-        raise WorkersError(
-            f"the workers of {kind} accept no tasks ({error})",
-            "give an executor that is not shut down",
-        ) from error
-    if not isinstance(started, Future):
-        raise InputError(
-            f"submit of the executor {kind} returned {started!r}, not a future",
-            "give a concurrent.futures.Executor",
-        )
-    return started
-
-
 class WorkerPool(ABC):
     """Workers of one kind, and what their tasks share.
 
@@ -220,14 +192,22 @@ class ExecutorPool(WorkerPool):
 
     def start(self, function: Callable[..., Any], task: Any, name: str) -> Future[Any]:
         """Submit a task."""
+        kind, call = type(self.executor).__name__, (run_task, __version__, function, task)
         try:
-            if self.folder is None:
-                return submitted(self.executor, function, *self.there, task)
-            return submitted(
-                self.executor, run_task, __version__, with_files, task, function, *self.there
-            )
+            started: object = self.executor.submit(*call, *self.there)
         except BrokenExecutor as error:
             raise self._broken(error) from error
+        except RuntimeError as error:
+            raise WorkersError(
+                f"the workers of {kind} accept no tasks ({error})",
+                "give an executor that is not shut down",
+            ) from error
+        if not isinstance(started, Future):  # the executor may be anybody's
+            raise InputError(
+                f"submit of the executor {kind} returned {started!r}, not a future",
+                "give a concurrent.futures.Executor",
+            )
+        return started
 
     def result(self, started: Future[Any], poll: Poll = nothing) -> Any:
         """Wait for a result; one that uses this process is not left behind."""
@@ -503,16 +483,14 @@ def have(_: Any) -> None:
 
 
 def run_task(version: str, function: Callable[..., Any], task: Any, *shared: Any) -> Any:
-    """Do one task, in a worker, if it has the version of the caller."""
+    """Do one task, in a worker, if it has the version of the caller; shared files are read."""
     if version != __version__:
         raise WorkersError(
             f"a worker runs parentage {__version__}, and this process runs {version}",
             "install the same version for every worker",
         )
-    return function(*shared, task)
-
-
-def with_files(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function with the content of shared files, and the task behind them."""
-    *paths, task = arguments
-    return function(*(read_shared(path, place) for place, path in enumerate(paths)), task)
+    opened = (
+        read_shared(one, place) if isinstance(one, Path) else one
+        for place, one in enumerate(shared)
+    )
+    return function(*opened, task)
