@@ -540,10 +540,10 @@ def listed(words: Sequence[str], most: int = 10, separator: str = ", ") -> str:
     return separator.join(words[:most]) + (f" and {more:,} more" if more > 0 else "")
 
 
-def shown_names(names: Sequence[str], most: int = 10) -> str:
+def shown_names(names: Sequence[str], most: int = 10, separator: str = ", ") -> str:
     """Return the first names of many.
 
     >>> shown_names(["age", "sex", "bmi"], 2)
     'age, sex, …'
     """
-    return ", ".join(names[:most]) + (", …" if len(names) > most else "")
+    return separator.join([*names[:most], *(["…"] if len(names) > most else [])])

@@ -15,7 +15,7 @@ import numpy as np
 
 from parentage import pipeline
 from parentage.data.applying import rows_like
-from parentage.data.settings import Reading, texts_of
+from parentage.data.settings import Reading
 from parentage.errors import (
     ESTIMATOR,
     OF_READING,
@@ -42,7 +42,7 @@ from parentage.optimise.settings import Optimising
 from parentage.pipeline import Asked
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context, Running, Scaling
-from parentage.work.settings import refuses_wrong_names
+from parentage.work.settings import made, refuses_wrong_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -226,17 +226,8 @@ class ParentageLearner:
 
     def _asked(self) -> Asked:
         """Return what :func:`parentage.learn` makes of the parameters."""
-        scoring = Scoring(
-            score=self.criterion,
-            max_parents=self.max_parents,
-            constraints=self.constraints,
-            prior=self.prior,
-        )
-        reading = Reading(
-            missing=self.missing,
-            discretize=texts_of(self.discretize, "discretize"),
-            auto=self.auto,
-        )
+        given = self.get_params() | {"score": self.criterion}
+        scoring, reading = made(Scoring, given), made(Reading, given)
         return Asked(lambda *_: scoring, Optimising(seed=self._seed), Growing(), reading=reading)
 
     def _threads(self) -> int | None:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.reading import as_table, rule_for_missing, settled
-from parentage.data.settings import IN_READ_TABLE, WAYS, Reading, names_of, texts_of
+from parentage.data.settings import IN_READ_TABLE, WAYS, Reading
 from parentage.errors import DataWarning, InputError, UnprovenWarning, Way, warn
 from parentage.files.decoding import plain
 from parentage.files.detect import detect
@@ -43,7 +43,7 @@ from parentage.scoring.settings import Growing, Scoring
 from parentage.work.checkpoint import LISTS, SavedState
 from parentage.work.context import Running, Scaling, working
 from parentage.work.progress import Progress
-from parentage.work.settings import Settings, changed, fields_of, like, takes
+from parentage.work.settings import Settings, changed, fields_of, like, made, takes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -494,15 +494,9 @@ def learn(
     >>> solution.optimal, solution.network.n_arcs
     (True, 1)
     """
+    reading = made(Reading, locals())
     more = advanced or Advanced()
     scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
-    reading = Reading(
-        drop=names_of(drop),
-        missing=missing,
-        discretize=texts_of(discretize, "discretize"),
-        recipe=recipe,
-        auto=auto,
-    )
     begin = None if start is None else network_of(start, "the network to start from")
     asked = Asked(lambda *_: scoring, more.optimising(seed), more.growing(), begin, reading)
     scaling = Scaling(executor, more.exchange, checkpoint)

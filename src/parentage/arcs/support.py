@@ -22,8 +22,6 @@ from parentage.data.settings import (
     WAYS,
     WITHOUT_COMPLETION,
     Reading,
-    names_of,
-    texts_of,
     ways_for_missing,
 )
 from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
@@ -37,7 +35,7 @@ from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import memory_each
 from parentage.work.memory import memory_limit
-from parentage.work.settings import takes
+from parentage.work.settings import made, takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
@@ -120,16 +118,10 @@ def support(
     >>> round(arc.need, 2), arc.reversible, arc.adjacency
     (9.89, False, 1.0)
     """
+    reading = made(Reading, locals())
     asked, more = Supporting(need, bootstrap, within, max_networks), advanced or Advanced()
     assessed = None if network is None else network_of(network, "the network to assess")
     scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
-    reading = Reading(
-        drop=names_of(drop),
-        missing=missing,
-        discretize=texts_of(discretize, "discretize"),
-        recipe=recipe,
-        auto=auto,
-    )
     learning = pipeline.Asked(
         lambda *_: scoring_for(scoring, within), more.optimising(seed), reading=reading
     )

@@ -20,13 +20,14 @@ from parentage.cli.options import (
     command,
     load_table,
     option,
+    output_option,
     settings,
 )
 from parentage.cli.output import (
     beside,
     interruptible,
-    print_json,
     say,
+    show,
     show_progress,
     warn,
 )
@@ -59,14 +60,7 @@ def working(running: Running) -> Iterator[Context]:
 
 @command()
 @click.argument("source", metavar="TABLE")
-@option(
-    "Output",
-    output=setting(
-        None,
-        "Write the path as a figure (.svg) or the networks (.csv, .json).",
-        Option("FILE", short="-o", common=True),
-    ),
-)
+@output_option("Write the path as a figure (.svg) or the networks (.csv, .json).")
 @option(
     "Model",
     score=setting(
@@ -109,10 +103,8 @@ def path(
     if output is not None:
         found.save(output)
         say(f"wrote {output}")
-    if as_json:
-        print_json(found.to_dict())
-    elif output is None:
-        click.echo(path_text(found))
+    if as_json or output is None:
+        show(as_json, found.to_dict, lambda: path_text(found))
 
 
 def path_text(found: PenaltyPath) -> str:
@@ -202,10 +194,7 @@ def effect(
         found = effect_of(table, near, (cause, states), (outcome, state), within, SMOOTHING)
     if not found.complete:
         warn(cut_text(near))
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        click.echo(effect_text(found))
+    show(as_json, found.to_dict, lambda: effect_text(found))
 
 
 def split_change(text: str) -> tuple[str, str]:
@@ -284,10 +273,7 @@ def validate(
         found = validation_of(table, scoring, score, target, dealing, context)
     if text := unproven_text(found):
         warn(text)
-    if as_json:
-        print_json(found.to_dict())
-    else:
-        click.echo(validation_text(found))
+    show(as_json, found.to_dict, lambda: validation_text(found))
 
 
 def validation_text(found: Validation) -> str:

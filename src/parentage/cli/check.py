@@ -17,7 +17,7 @@ from parentage.cli.options import (
     load_table,
     option,
 )
-from parentage.cli.output import print_json, say
+from parentage.cli.output import say, show
 from parentage.errors import Bytes, InputError, counted
 from parentage.files.source import open_source
 from parentage.work.context import Running
@@ -88,10 +88,8 @@ def check(
         names, verdict = table.names, check_from(table, document, room, Running().n_threads)
     if verdict and vipr is not None:
         export(lists or carried_lists(document, names), document, vipr)
-    if as_json:
-        print_json(verdict_json(verdict, names, time.monotonic() - began))
-    else:
-        click.echo(as_text(verdict, time.monotonic() - began))
+    seconds = time.monotonic() - began
+    show(as_json, lambda: verdict_json(verdict, names, seconds), lambda: as_text(verdict, seconds))
     if not verdict:
         sys.exit(1)
 

@@ -17,7 +17,7 @@ from parentage.cli.options import (
     settings,
     write_recipe_of,
 )
-from parentage.cli.output import print_json, say_if_compiling, variables_text
+from parentage.cli.output import say_if_compiling, show, variables_text
 from parentage.errors import counted
 from parentage.view.aligned import table_text
 from parentage.work.memory import gigabytes
@@ -74,11 +74,9 @@ def info(
         scoring = start_settings(scoring)
     say_if_compiling()
     found = overview(table, scoring)
-    if as_json:
-        recipe = None if table.recipe is None else table.recipe.to_dict()
-        print_json({**found.to_dict(), "recipe": recipe})
-    else:
-        click.echo(as_text(found, table, completed=completed))
+    recipe = None if table.recipe is None else table.recipe.to_dict()
+    content = {**found.to_dict(), "recipe": recipe}
+    show(as_json, lambda: content, lambda: as_text(found, table, completed=completed))
 
 
 def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:

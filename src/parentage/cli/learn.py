@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 import time
@@ -28,8 +29,8 @@ from parentage.cli.options import (
 from parentage.cli.output import (
     interruptible,
     logged,
-    print_json,
     say,
+    show,
     show_progress,
     shown_of,
     variables_text,
@@ -326,10 +327,9 @@ def report_solution(
         write_certificate(solution, goal.certificate, work.asked.optimising.engine)
     if (goal.output or as_json) and (few := few_rows(solution, work)):
         warn(few)
-    if as_json:
-        print_json(solution_json(solution, work, seconds))
-    elif not goal.output:
-        click.echo(as_text(solution, work))
+    if as_json or not goal.output:
+        content = functools.partial(solution_json, solution, work, seconds)
+        show(as_json, content, lambda: as_text(solution, work))
 
 
 def write_files(
@@ -509,10 +509,7 @@ def show_near(work: Material, goal: Goal, factor: float, context: Context, as_js
         seed=work.asked.optimising.seed,
         context=context,
     )
-    if as_json:
-        print_json(near_json(near, factor))
-    else:
-        click.echo(near_text(near, factor))
+    show(as_json, lambda: near_json(near, factor), lambda: near_text(near, factor))
     interrupted = context.stop.cancelled.is_set()  # which has an exit code of its own
     if goal.require_optimal and not near.complete and not interrupted:
         say("networks may be missing")

@@ -395,6 +395,12 @@ def option(group: str, **declared: Any) -> Callable[[Command], Command]:
     return wrap
 
 
+def output_option(meaning: str, *, several: bool = False) -> Callable[[Command], Command]:
+    """Give a command ``-o FILE``, or ``several`` of them."""
+    typed = Option("FILE", short="-o", repeatable=several, common=True)
+    return option("Output", output=setting(() if several else None, meaning, typed))
+
+
 _OF_A_FILE = {*OF_FILES, "decimal"} - {"header"}
 OF_COLUMNS = tuple(name for name in fields_of(Reading) if name not in _OF_A_FILE)
 """How a table is read, without the details of its file: `parentage info` writes their recipe."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from parentage.work.context import Running
     from parentage.work.progress import Progress, Report
@@ -39,6 +39,14 @@ FIRST_VARIABLES = 30
 def print_json(content: Any) -> None:
     """Print one JSON object on stdout."""
     click.echo(json.dumps(content, ensure_ascii=False, allow_nan=False))
+
+
+def show(as_json: bool, content: Callable[[], Any], text: Callable[[], str]) -> None:
+    """Print a result on stdout, as one JSON object or laid out as text."""
+    if as_json:
+        print_json(content())
+    else:
+        click.echo(text())
 
 
 def beside(start: str, words: str) -> str:

@@ -15,8 +15,9 @@ from parentage.cli.options import (
     command,
     load_table,
     option,
+    output_option,
 )
-from parentage.cli.output import print_json, say, show_progress
+from parentage.cli.output import print_json, say, show, show_progress
 from parentage.data.settings import OF_WHOLE_DATA, WAYS
 from parentage.errors import InputError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
@@ -107,28 +108,20 @@ def query(
     done = parse_findings(intervene, found, "--intervene")
     if mpe:
         best = found.most_probable(seen, intervene=done)
-        if as_json:
-            print_json(best.to_dict())
-        else:
-            click.echo(most_probable_text(best))
+        show(as_json, best.to_dict, lambda: most_probable_text(best))
         return
     if joint:
         together = found.joint(targets, seen, intervene=done)
-        if as_json:
-            print_json(together.to_dict())
-        else:
-            click.echo(joint_text(together))
+        show(as_json, together.to_dict, lambda: joint_text(together))
         return
     answer = found.query(seen, intervene=done, targets=targets)
     before = found.query(targets=list(answer.marginals)) if seen or done else None
     ends: Intervals = {}
     if intervals:
         ends = found.intervals(seen, intervene=done, targets=targets)
-    if as_json:
-        more = {} if before is None else {"before": before.to_dict()["marginals"]}
-        print_json({**answer.to_dict(), **more, **({"intervals": ends} if ends else {})})
-    else:
-        click.echo(posterior_text(answer, before, ends))
+    more = {} if before is None else {"before": before.to_dict()["marginals"]}
+    more |= {"intervals": ends} if ends else {}
+    show(as_json, lambda: answer.to_dict() | more, lambda: posterior_text(answer, before, ends))
 
 
 def load_model(
@@ -227,14 +220,6 @@ def _plain(part: str, option: str) -> tuple[str, str]:
     return name.strip(), label.strip()
 
 
-OUTPUT = option(
-    "Output",
-    output=setting(
-        None, "Write CSV to a file instead of stdout.", Option("FILE", short="-o", common=True)
-    ),
-)
-
-
 @command()
 @click.argument("net")
 @click.argument("rows")
@@ -251,7 +236,7 @@ OUTPUT = option(
         Option("each|joint", common=True),
     ),
 )
-@OUTPUT
+@output_option("Write CSV to a file instead of stdout.")
 @JSON
 @DATA
 @RECIPE_ALONE

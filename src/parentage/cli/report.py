@@ -19,6 +19,7 @@ from parentage.cli.options import (
     check_outputs,
     command,
     option,
+    output_option,
     settings,
     tell_reading,
 )
@@ -49,9 +50,9 @@ penalty path may take as long."""
 
 @command()
 @click.argument("source", metavar="TABLE|NET")
+@output_option("Report to write (.html).")
 @option(
     "Output",
-    output=setting(None, "Report to write (.html).", Option("FILE", short="-o", common=True)),
     title=setting(
         None, "Title of the report; by default the name of the file.", Option("TEXT", common=True)
     ),
@@ -238,13 +239,9 @@ SHOWN = 15
 @command()
 @click.argument("source", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
+@output_option("Write the arcs (.csv, .json), a report (.html) or the averaged network (.bif).")
 @option(
     "Output",
-    output=setting(
-        None,
-        "Write the arcs (.csv, .json), a report (.html) or the averaged network (.bif).",
-        Option("FILE", short="-o", common=True),
-    ),
     verbose=setting(
         False,
         "Also print gains, losses if reversed, classes and shares of networks.",

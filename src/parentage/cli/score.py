@@ -17,6 +17,7 @@ from parentage.cli.options import (
     command,
     load_table,
     option,
+    output_option,
     settings,
     tell_saved,
 )
@@ -47,14 +48,7 @@ if TYPE_CHECKING:
 
 @command()
 @click.argument("source", metavar="DATA")
-@option(
-    "Output",
-    output=setting(
-        (),
-        "Write the lists: .jkl, .pss or .parquet.",
-        Option("FILE", short="-o", repeatable=True, common=True),
-    ),
-)
+@output_option("Write the lists: .jkl, .pss or .parquet.", several=True)
 @BY_RECIPE
 @settings("model", TypedModel, "Model", but=("require", "forbid", "tiers"))
 @RUNNING

@@ -5,6 +5,7 @@ No data are shipped or downloaded: tic-tac-toe is enumerated, chest clinic is sa
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -25,8 +26,6 @@ _SQUARES = tuple(
     for column in ("left", "middle", "right")
 )
 
-_Board = tuple[int, ...]
-
 
 def tic_tac_toe() -> Table:
     """Return the 958 boards on which a game of tic-tac-toe can end when x moves first.
@@ -43,9 +42,16 @@ def tic_tac_toe() -> Table:
     >>> table.names[0], table.names[-1], table.states[-1]
     ('top.left.square', 'class', ('minority', 'majority'))
     """
-    boards: set[_Board] = set()
-    _play((_BLANK,) * 9, _X, boards, set())
-    rows = [(*board, int(_has_line(board, _X))) for board in boards]
+    rows = []
+    for board in itertools.product((_BLANK, _O, _X), repeat=9):
+        more, won, lost = (
+            board.count(_X) - board.count(_O),
+            _has_line(board, _X),
+            _has_line(board, _O),
+        )
+        full = _BLANK not in board
+        if (more == 1 and not lost and (won or full)) or (more == 0 and lost and not won):
+            rows.append((*board, int(won)))
     rows.sort(key=lambda row: [-state for state in (row[-1], *row[:-1])])
     return Table(
         (*_SQUARES, "class"),
@@ -54,20 +60,7 @@ def tic_tac_toe() -> Table:
     )
 
 
-def _play(board: _Board, player: int, ends: set[_Board], seen: set[_Board]) -> None:
-    """Collect the end boards that can be reached; whose turn it is follows from the board."""
-    if board in seen:
-        return
-    seen.add(board)
-    opponent = _X + _O - player
-    if _has_line(board, opponent) or _BLANK not in board:
-        ends.add(board)
-        return
-    for square in (i for i, state in enumerate(board) if state == _BLANK):
-        _play((*board[:square], player, *board[square + 1 :]), opponent, ends, seen)
-
-
-def _has_line(board: _Board, player: int) -> bool:
+def _has_line(board: tuple[int, ...], player: int) -> bool:
     return any(all(board[i] == player for i in line) for line in _LINES)
 
 

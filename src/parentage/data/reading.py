@@ -14,11 +14,11 @@ from parentage.data.applying import fitted_table
 from parentage.data.deciding import settle
 from parentage.data.formats import read_columns
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import OF_FILES, OF_MISSING, WAYS, Reading, names_of, texts_of
+from parentage.data.settings import OF_FILES, OF_MISSING, WAYS, Reading
 from parentage.data.table import Table
 from parentage.errors import InputError, Way
 from parentage.files.source import Source
-from parentage.work.settings import changed, takes
+from parentage.work.settings import changed, made, takes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -75,24 +75,7 @@ def read_table(
     >>> table.names, table.states[0]
     (('smoker', 'cough'), ('no', 'yes'))
     """
-    reading = Reading(
-        format=format,
-        header=header,
-        encoding=encoding,
-        decimal=decimal,
-        sheet=sheet,
-        drop=names_of(drop),
-        keep=names_of(keep),
-        counts=counts,
-        na=None if na is None else texts_of(na, "na"),
-        missing=missing,
-        categorical=names_of(categorical),
-        discretize=texts_of(discretize, "discretize"),
-        recipe=recipe,
-        skip_rows=skip_rows,
-        auto=auto,
-    )
-    return as_table(source, reading)
+    return as_table(source, made(Reading, locals()))
 
 
 def rule_for_missing(table: Table, asked: str = "error") -> str:

@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from parentage.data.settings import Reading  # noqa: TC001  # hints are read where it is decoded
-from parentage.errors import InputError, counted
+from parentage.errors import InputError, counted, shown_names
 from parentage.files.atomic import write_text
 from parentage.files.decoding import DecodingError, decoded
 from parentage.files.source import open_source
@@ -40,9 +40,6 @@ from parentage.work.settings import changed
 
 if TYPE_CHECKING:
     import os
-
-
-_SHOWN = 6
 
 
 @dataclass(frozen=True)
@@ -305,8 +302,7 @@ def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
 
 
 def _some(texts: Iterable[str], separator: str = ", ") -> str:
-    listed = [text or "''" for text in texts]
-    return separator.join(listed[:_SHOWN]) + (separator + "…" if len(listed) > _SHOWN else "")
+    return shown_names([text or "''" for text in texts], 6, separator)
 
 
 def _by_column(numbers: Mapping[str, int]) -> str:

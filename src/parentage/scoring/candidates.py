@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.reading import as_table, rule_for_missing
-from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading, names_of, texts_of
+from parentage.data.settings import IN_READ_TABLE, WITHOUT_COMPLETION, Reading
 from parentage.errors import InputError, UnprovenWarning, Way, warn
 from parentage.files.decoding import plain
 from parentage.scoring.account import Account, Tallies
@@ -34,7 +34,7 @@ from parentage.work.checkpoint import TABLE
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import size_here
 from parentage.work.memory import memory_limit, used_memory
-from parentage.work.settings import takes
+from parentage.work.settings import made, takes
 from parentage.work.stop import now
 
 if TYPE_CHECKING:
@@ -105,14 +105,8 @@ def score(
     >>> score(rain)["wet"][0].parents
     ('rain',)
     """
+    reading = made(Reading, locals())
     scoring = Scoring(max_parents, score, prior, log_base, rules, width, constraints)
-    reading = Reading(
-        drop=names_of(drop),
-        missing=missing,
-        discretize=texts_of(discretize, "discretize"),
-        recipe=recipe,
-        auto=auto,
-    )
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
         table = as_table(source, reading, ways=WITHOUT_COMPLETION)

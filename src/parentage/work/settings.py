@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([KMGT]?)(i)?B?", re.IGNORECASE)
 
 _Class = TypeVar("_Class", bound=type)
+_Settings = TypeVar("_Settings", bound="Settings")
 _Function = TypeVar("_Function", bound="Callable[..., Any]")
 
 
@@ -158,6 +159,11 @@ def flags_of(field: dataclasses.Field[Any]) -> tuple[str, ...]:
     short = () if option is None or not option.short else (option.short,)
     name = field.name.rstrip("_").replace("_", "-")
     return (*short, f"--{'no-' if field.default is True else ''}{name}")
+
+
+def made(kind: type[_Settings], given: Mapping[str, Any]) -> _Settings:
+    """Make the settings of a stage from those keywords of a function that are its own."""
+    return kind(**{name: given[name] for name in fields_of(kind) if name in given})
 
 
 def changed(settings: Settings) -> list[str]:

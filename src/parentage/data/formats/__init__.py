@@ -10,11 +10,11 @@ import bisect
 import re
 from dataclasses import replace
 from itertools import accumulate
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.data.columns import RawColumn, RawTable, number_label, with_names
+from parentage.data.columns import RawColumn, RawTable, labels_of, with_names
 from parentage.errors import READER, InputError, TableError, Way, counted
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
@@ -118,24 +118,15 @@ def _joined(columns: Sequence[RawColumn]) -> RawColumn:
     """Return one column with the cells of all; the values are those of any of them."""
     first = columns[0]
     refused = next((column.refused for column in columns if column.refused), None)
-    if all(isinstance(column.values, np.ndarray) for column in columns):
-        everything = np.concatenate([np.asarray(column.values) for column in columns])
-        values, place = np.unique(everything, return_inverse=True)
-        sizes = [0, *accumulate(len(column.values) for column in columns)]
-        codes = [
-            np.append(place[start : start + len(column.values)], -1)[column.to_codes()]
-            for column, start in zip(columns, sizes, strict=False)
-        ]
-        cells = np.concatenate(codes).astype(np.int32)
-        return RawColumn(first.name, cells, values, first.declared, first.numeric, refused)
-    position: dict[str, int] = {}
+    are_numbers = all(isinstance(column.values, np.ndarray) for column in columns)
+    position: dict[Any, int] = {}
     parts = []
     for column in columns:
-        labels = [value if isinstance(value, str) else number_label(value)
-                  for value in column.values]  # fmt: skip
-        new = [position.setdefault(label, len(position)) for label in labels]
+        values = column.values if are_numbers else labels_of(column)
+        new = [position.setdefault(value, len(position)) for value in values]
         parts.append(np.array([*new, -1], np.int32)[column.to_codes()])
+    values = np.array([*position]) if are_numbers else [*position]
     declared = all(column.declared for column in columns)
     kinds = {column.numeric for column in columns}
     numeric = kinds.pop() if len(kinds) == 1 else None
-    return RawColumn(first.name, np.concatenate(parts), list(position), declared, numeric, refused)
+    return RawColumn(first.name, np.concatenate(parts), values, declared, numeric, refused)

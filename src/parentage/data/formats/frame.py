@@ -65,9 +65,10 @@ def read(frame: object) -> RawTable:
     except ValueError as error:
         raise TableError(f"the frame cannot be used: {error}; rename one of the columns") from None
     if known.implementation in (nw.Implementation.POLARS, nw.Implementation.PYARROW):
-        columns = _polars_columns(known.to_polars())
+        columns = [_polars_column(series) for series in known.to_polars()]
     else:
-        columns = _pandas_columns(known.to_native())
+        native = known.to_native()
+        columns = [_pandas_column(str(n), native.iloc[:, i]) for i, n in enumerate(native.columns)]
     return with_names(
         RawTable(tuple(columns), len(known), lambda row: f"row {row} (counted from 0)")
     )
@@ -112,10 +113,6 @@ def _is_nothing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
-def _polars_columns(frame: pl.DataFrame) -> list[RawColumn]:
-    return [_polars_column(series) for series in frame]
-
-
 def _polars_column(series: pl.Series) -> RawColumn:
     import polars as pl
 
@@ -151,10 +148,6 @@ def number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
     codes: CellCodes = np.full(len(filled), -1, np.int32)
     codes[filled] = inverse
     return RawColumn(name, codes, values)
-
-
-def _pandas_columns(frame: Any) -> list[RawColumn]:
-    return [_pandas_column(str(name), frame.iloc[:, i]) for i, name in enumerate(frame.columns)]
 
 
 def _pandas_column(name: str, series: Any) -> RawColumn:
