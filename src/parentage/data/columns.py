@@ -334,6 +334,17 @@ def labels_of(raw: RawColumn) -> list[str]:
     return list(raw.values)
 
 
+def equal_cells(one: Column, other: Column) -> bool:
+    """Whether two columns have the same label in every row."""
+    own, its = one.labels(), other.labels()
+    where = {label: code for code, label in enumerate(own)}
+    codes = np.array([*(where.get(label, -2) for label in its), -1])  # the last serves code −1
+    return all(
+        np.array_equal(one.raw.part(i, i + BLOCK), codes[other.raw.part(i, i + BLOCK)])
+        for i in range(0, one.raw.n_rows, BLOCK)
+    )
+
+
 def column_of(
     raw: RawColumn,
     na: Sequence[str] = (),

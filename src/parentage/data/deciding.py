@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from parentage.data import discretize, missingness, suspicion
+from parentage.data import discretize, missingness, relations, suspicion
 from parentage.data.applying import check_rows, complete_rows, fresh_label, read_as
 from parentage.data.columns import (
     Column,
@@ -630,9 +630,9 @@ def _suspicious(
             found.append(counts)
     going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
     plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
-    twins = suspicion.duplicates(plain)
-    left_out = {one.column for one in twins}
-    return [one for one in found if not (one.hint and one.column in left_out)] + twins
+    following = relations.follow_from_others(plain, quantities)
+    left_out = {one.column for one in following if one.advice}
+    return [one for one in found if not (one.hint and one.column in left_out)] + following
 
 
 def _where_missing(

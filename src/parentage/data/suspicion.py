@@ -31,8 +31,6 @@ sentinel             a number such as −999 or 99 at an end, farther from all o
 missing word         a declared state such as NA or n/a
 repeated name        a column with the name of an earlier one
 many states          more than 20 labels, on average in fewer than 5 rows each
-duplicate            a column with the values of another, or whose states go with its states one to
-                     one, in at least 20 rows
 ===================  ==============================================================================
 
 A column of which nearly every label is different, or of counts, is refused unless it was kept by
@@ -49,11 +47,11 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parentage.data.columns import (
-    BLOCK,
     Column,
     amounts_in,
     bare_digits,
     dates_in,
+    equal_cells,
     is_date,
     may_be_counts,
     named_again,
@@ -85,8 +83,6 @@ YEARS = (1700, 2100)
 """Whole numbers between these are years if their column says so, or if they are in sequence."""
 
 _NEARLY_ALL = 0.9
-_LEAST_ALIKE = 20
-"""Two columns of fewer rows may go together one to one by chance."""
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d+(,\d+)?")
 _GROUPED = re.compile(r"[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?")
@@ -199,7 +195,7 @@ def kept(name: str) -> Way:
 
 def leave_out(name: str, seen: str, *more: Way, refused: bool = True) -> Objection:
     """Recommend to leave a column out."""
-    ways = (*more, dropped(name), *((kept(name),) if refused else ()))
+    ways = (*more, dropped(name), kept(name))
     return Objection(name, seen, ways, (dropped(name),), refused=refused)
 
 
@@ -212,7 +208,7 @@ def named_badly(column: Column, place: int, columns: Sequence[Column]) -> Object
     for other in columns:
         if other is not column and column.name == named_again(other.name, place):
             seen = f"has the name of an earlier column, {other.name!r}"
-            if _equal(other, column):
+            if equal_cells(other, column):
                 return leave_out(column.name, f"{seen}, and its values")
             way = Way("keep", [column.name], "to use it under this name")
             ways = (way, dropped(column.name))
@@ -237,7 +233,7 @@ def _are_successive_years(column: Column, others: Sequence[Column]) -> bool:
     low, high = float(column.numbers.min()), float(column.numbers.max())
     years = _are_years(column, low, high) and high - low == column.n_rows - 1
     whole = bool((column.numbers == np.floor(column.numbers)).all())
-    return years and whole and not any(_equal(other, column) for other in others)
+    return years and whole and not any(equal_cells(other, column) for other in others)
 
 
 def tell(found: Sequence[Objection], n_columns: int) -> None:
@@ -272,58 +268,6 @@ def counts_in(
     if not named_counts(column):
         return None
     return Objection(name, f"is named like counts, but not read as such because {why_not}", (way,))
-
-
-def duplicates(columns: Sequence[Column]) -> list[Objection]:
-    """Name columns that say the same as an earlier one: their values go together one to one.
-
-    Values that occur less than twice on average may do so by chance, unless they are equal.
-    """
-    if not columns or columns[0].raw.n_rows < _LEAST_ALIKE:
-        return []
-    by_sizes: dict[tuple[int, ...], list[Column]] = {}
-    for column in columns:
-        sizes = tuple(sorted(column.counts[column.counts > 0].tolist()))
-        if 1 < len(sizes) < column.n_present:
-            by_sizes.setdefault((column.n_missing, *sizes), []).append(column)
-    found = []
-    for alike in by_sizes.values():
-        for i, column in enumerate(alike[1:], 1):
-            twin = next((other for other in alike[:i] if _same(other, column)), None)
-            repeats = 2 * int((column.counts > 0).sum()) <= column.n_present
-            if twin is not None and (repeats or _equal(twin, column)):
-                seen = (
-                    f"duplicates {twin.name!r}"
-                    if _equal(twin, column)
-                    else f"and {twin.name!r} determine each other"
-                )
-                ways = (dropped(column.name), kept(column.name))
-                found.append(Objection(column.name, seen, ways, ways[:1]))
-    return found
-
-
-def _equal(one: Column, other: Column) -> bool:
-    """Whether two columns have the same label in every row."""
-    own, its = one.labels(), other.labels()
-    where = {label: code for code, label in enumerate(own)}
-    codes = np.array([*(where.get(label, -2) for label in its), -1])  # the last serves code −1
-    return all(
-        np.array_equal(one.raw.part(i, i + BLOCK), codes[other.raw.part(i, i + BLOCK)])
-        for i in range(0, one.raw.n_rows, BLOCK)
-    )
-
-
-def _same(one: Column, other: Column) -> bool:
-    """Whether the values of two columns go together one to one in every row."""
-    partner = np.full(len(one.raw.values) + 1, -2, np.int64)  # the last entry serves code −1
-    for first in range(0, one.raw.n_rows, BLOCK):
-        a, b = one.raw.part(first, first + BLOCK), other.raw.part(first, first + BLOCK)
-        seen, where = np.unique(a, return_index=True)
-        partner[seen] = np.where(partner[seen] == -2, b[where], partner[seen])
-        if bool((partner[a] != b).any()):
-            return False
-    used = partner[partner != -2]
-    return len(np.unique(used)) == len(used)
 
 
 def _wrong_kind(
@@ -597,7 +541,9 @@ def _sentinels(column: Column, believed: bool) -> list[Objection]:
             f"({rest[0]:g} to {rest[-1]:g})"
         )
         way = Way("na", [f"{column.name}={value:.0f}"], "if it means missing")
-        found.append(Objection(column.name, seen, (way,), () if believed else (way,)))
+        other = Way("keep", [column.name], "if it is a number like the others")
+        advice = () if believed else (way,)
+        found.append(Objection(column.name, seen, (way, *((other,) if advice else ())), advice))
     return found
 
 
