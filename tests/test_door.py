@@ -18,7 +18,14 @@ from command import ok, refused, run
 from parentage.data.applying import apply_recipe, cells_for, rows_like
 from parentage.data.formats import read_columns
 from parentage.data.settings import Reading
-from parentage.errors import DataWarning, DecisionWarning, ParentageError, UndecidedError, Way
+from parentage.errors import (
+    DataWarning,
+    DecisionWarning,
+    ParentageError,
+    TableError,
+    UndecidedError,
+    Way,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,7 +50,10 @@ def remedy_of(source: object, **settings: Any) -> list[Way]:
 # --- readers -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("title", ["Survey 2024", "Survey 2024\n\nmade by hand", "# a comment"])
+TITLES = ["Survey 2024", "Survey 2024\n\nmade by hand", "# a comment", "A survey of eggs, 2024\n"]
+
+
+@pytest.mark.parametrize("title", TITLES)
 def test_a_title_above_the_header_is_found(title: str, tmp_path: Path) -> None:
     path = tmp_path / "survey.csv"
     path.write_text(f"{title}\n{PLAIN}")
@@ -63,6 +73,10 @@ def test_a_title_above_the_header_is_found(title: str, tmp_path: Path) -> None:
 def test_tables_without_a_title_have_none() -> None:
     for text in (PLAIN, PLAIN.replace(",", ";"), PLAIN.replace(",", " "), "\n" + PLAIN):
         assert parentage.read_table(text.encode()).n_rows == 60
+    assert parentage.read_table(PLAIN.replace(",", ", ").encode()).n_rows == 60
+    for first in ("a,b", "Survey, made,in 2024,here"):
+        with pytest.raises(TableError, match="cells"):
+            parentage.read_table(f"{first}\n{PLAIN}".encode())
 
 
 def test_names_of_rows_are_left_out_and_other_columns_without_a_name_are_called_by_place() -> None:
@@ -326,6 +340,8 @@ def priced(write: Any, decimal_column: bool = False) -> bytes:
         lambda x: f"${x:,.2f}",
         lambda x: f"{x:,.2f} €",
         lambda x: f"{x:.1f} %",
+        lambda x: f"{x:.1f} mg/dl",
+        lambda x: f"{x:.1f}µg",
         lambda x: f"{round(x):,}",
         lambda x: f"{round(x):,}".replace(",", "'"),
         lambda x: f"{round(x):,}".replace(",", "\u202f"),
@@ -366,6 +382,19 @@ def test_a_comma_between_thousands_or_before_a_fraction_is_told_by_the_column() 
     ) == [Way("discretize", ["price=mdl", "mdl"])]
     clear = priced(lambda x: f"{x:.1f}".replace(".", ","))
     assert remedy_of(clear) == [Way("decimal", ","), Way("discretize", "mdl")]
+
+
+def test_dates_whose_day_and_month_cannot_be_told_apart_are_no_quantity() -> None:
+    draw = random.Random(4)
+    few = [f"{draw.randint(1, 12)}/{draw.randint(1, 12)}/2024" for _ in range(60)]
+    rows = [f"{row},{day}" for row, day in zip(ROWS, few, strict=True)]
+    text = "\n".join(["first,second,third,day", *rows, ""]).encode()
+    with pytest.warns(DataWarning, match="day and month cannot be told apart"):
+        assert len(parentage.read_table(text).states[3]) > 40
+    table = decided(text)
+    assert table.names == ("first", "second", "third")
+    assert table.recipe is not None and table.recipe.account is not None
+    assert [one.instead for one in table.recipe.account.decisions] == ["--keep day"]
 
 
 def test_few_amounts_are_labels() -> None:

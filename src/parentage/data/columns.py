@@ -252,8 +252,9 @@ _WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+)
 
 _WRITTEN = re.compile(
     r"(?P<sign>[-+]?) ?(?P<before>[$€£¥]?) ?(?P<digits>[-+]?[0-9][0-9.,'’ \u00a0\u202f]*?)"
-    r"[ \u00a0\u202f]?(?P<after>[%$€£¥]?)"
+    r"[ \u00a0\u202f]?(?P<after>[%$€£¥]?|°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?)"
 )
+"""An amount: a number with %, a currency or a unit (kg, mg/dl)."""
 _GROUPS = " \u00a0\u202f'’"
 """What may stand between thousands, besides the comma, or the point beside a decimal comma."""
 
@@ -436,10 +437,12 @@ def numbers_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
 
 
 def bare_digits(labels: Sequence[str]) -> list[str] | None:
-    """Return amounts without their sign for percent or currency, which has to be the same in all.
+    """Return amounts without their sign or unit, which has to be the same in all.
 
     >>> bare_digits(["47 %", "-5 %"]), bare_digits(["$1,129.50"]), bare_digits(["5 %", "$5"])
     (['47', '-5'], ['1,129.50'], None)
+    >>> bare_digits(["4.5 mg/dl", "12 mg/dl"]), bare_digits(["5 kg", "5 g"])
+    (['4.5', '12'], None)
     """
     found = [_WRITTEN.fullmatch(label) for label in labels]
     matches = [match for match in found if match is not None]
@@ -451,7 +454,7 @@ def bare_digits(labels: Sequence[str]) -> list[str] | None:
 
 
 def amounts_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
-    """Read amounts written with %, a currency or separated thousands; None when one is not.
+    """Read amounts written with %, a currency, a unit or separated thousands; None when one is not.
 
     Thousands are separated by the same sign in all labels: a comma (a point beside a decimal
     comma), a blank or an apostrophe.

@@ -670,10 +670,11 @@ def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[
     if not going or len(columns) - len(going) >= 2:
         return list(found)
     return [
-        replace(one, advice=(), ways=tuple(way for way in one.ways if way.setting != "drop"))
+        replace(one, advice=(), ways=tuple(way for way in one.ways if way.setting not in gone))
         if one.column in going
         else one
         for one in found
+        for gone in [("drop",) if one.refused else ("drop", "keep")]
     ]
 
 

@@ -6,8 +6,8 @@ says what was seen, so that a false alarm is recognised as one.
 
 ===================  ==============================================================================
 decimal commas       all labels are numbers, some with a comma before the fraction
-amounts              all labels are numbers with %, one currency or separated thousands, more than
-                     20 or with fractions; "1,234" alone may be either, and is asked about
+amounts              all labels are numbers with %, one currency, one unit or separated thousands,
+                     more than 20 or with fractions; "1,234" alone may be either, and is asked about
 dates                19 of 20 labels are written as dates
 words among numbers  9 of 10 cells are numbers, and more than 20 different ones or fractions; not if
                      the numbers are whole and the words are codes such as 136A or c118: at least 3
@@ -346,8 +346,9 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
     )
     example = f", such as {example}"
     if dates_in(labels) is None:
-        if most:
-            return replace(leave_out(name, seen), example=example)
+        seen = f"{seen}; day and month cannot be told apart, or a date does not exist"
+        if most or column.n_present < ROWS_A_STATE * len(labels):
+            return replace(leave_out(name, seen, refused=most), example=example)
         return Objection(name, seen, (dropped(name),), example=example)
     part, *rest = varying_parts(labels) or [""]
     others = f"(or {', '.join(rest)}) " if rest else ""
@@ -624,7 +625,7 @@ def _many_states(column: Column) -> list[Objection]:
 def _written_numbers(
     name: str, labels: Sequence[str], decimal: str, signs: frozenset[str], most: bool
 ) -> Objection | None:
-    """Say that labels are numbers that are written with commas, %, a currency or thousands."""
+    """Say that labels are numbers written with commas, %, a currency, a unit or thousands."""
     digits = bare_digits(labels)
     if digits is None or len(labels) <= 2:
         return None

@@ -131,7 +131,7 @@ def _refuse_title(text: str) -> None:
         above, header = text.split("\n", number)[:number], below.split("\n", number + 1)[number]
         most = header.count(separator)
         if header.strip() and not any(
-            separator in line.rstrip(separator) or max(map(line.count, SEPARATORS)) > most
+            _has_cells(line, separator, header) or max(map(line.count, SEPARATORS)) > most
             for line in above
         ):
             shown = next((line.strip() for line in above if line.strip()), "")
@@ -139,6 +139,13 @@ def _refuse_title(text: str) -> None:
             seen = f"the first {lines} not part of the table ({shown[:40]!r})"
             way = Way("skip_rows", number, "to skip them")
             raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
+
+
+def _has_cells(line: str, separator: str, header: str) -> bool:
+    """Tell whether a separator stands between cells, not before a blank as in a sentence."""
+    if f"{separator} " not in header:
+        line = line.replace(f"{separator} ", " ")
+    return separator in line.rstrip(separator)
 
 
 def sniff_separator(text: str) -> str:
