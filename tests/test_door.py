@@ -412,6 +412,9 @@ def test_a_name_that_occurs_twice_is_told_with_the_place() -> None:
     copied = "\n".join(f"{line},{line.split(',')[0]}" for line in PLAIN.strip().split("\n"))
     assert remedy_of(copied.encode()) == [Way("drop", ["first (column 4)"])]
     assert decided(copied.encode()).digest == parentage.read_table(PLAIN.encode()).digest
+    frame = pd.DataFrame([row.split(",") for row in ROWS], columns=["first", "second", "first"])
+    assert remedy_of(frame) == [Way("keep", ["first (column 3)"])]
+    assert decided(frame).names == ("first", "second", "first (column 3)")
 
 
 @pytest.mark.parametrize("header", ["first,second,third", "first,second,third,"])

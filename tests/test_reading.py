@@ -641,7 +641,7 @@ def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
         ),
         (pd.DataFrame({"a": [[1], [2]], "b": [0, 1]}), r"column 'a' holds values that cannot"),
         (pl.DataFrame({"a": [1.0, float("inf")], "b": [0, 1]}), "infinite"),
-        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "rename"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "the name of an earlier column"),
         (pl.LazyFrame({"a": [0, 1], "b": [0, 1]}), "collect a lazy one"),
         ({"a": [0, 1]}, "dict is not a table"),
         (np.zeros((3, 3, 2)), r"an array of shape \(3, 3, 2\)"),

@@ -114,3 +114,6 @@ def test_a_table_says_so() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         parentage.read_table(text, keep=["pounds", "low"], discretize="median")
+    with pytest.warns():
+        named = parentage.read_table(text, auto=True, discretize="pounds=at:5")
+    assert named.names == ("grams", "pounds", "low", "sex") and named.cuts["pounds"] == (5.0,)

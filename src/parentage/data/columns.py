@@ -202,16 +202,23 @@ def named_again(name: str, place: int) -> str:
     return f"{name} (column {place})"
 
 
+def names_apart(names: Sequence[str]) -> list[str]:
+    """Give columns without a name one, and another to those with the name of an earlier one.
+
+    >>> names_apart(["dose", "", "dose"])
+    ['dose', 'unnamed 2', 'dose (column 3)']
+    """
+    seen, found = set[str](), list[str]()
+    for place, name in enumerate((name or unnamed(i) for i, name in enumerate(names, 1)), 1):
+        found.append(named_again(name, place) if name in seen else name)
+        seen.add(name)
+    return found
+
+
 def with_names(raw: RawTable) -> RawTable:
-    """Give columns without a name one, and another to those with the name of an earlier one."""
-    names = raw.names
-    if all(names) and len(set(names)) == len(names):
-        return raw
-    named = []
-    for i, column in enumerate(raw.columns):
-        name = column.name or unnamed(i + 1)
-        named.append(column.renamed(named_again(name, i + 1) if name in names[:i] else name))
-    return replace(raw, columns=tuple(named))
+    """Return the table with every column named, differently (:func:`names_apart`)."""
+    named = zip(raw.columns, names_apart(raw.names), strict=True)
+    return replace(raw, columns=tuple(column.renamed(name) for column, name in named))
 
 
 def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:

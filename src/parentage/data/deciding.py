@@ -631,6 +631,7 @@ def _suspicious(
     going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
     plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
     following = relations.follow_from_others(plain, quantities)
+    following = [one for one in following if not choices[one.column].by_name]
     left_out = {one.column for one in following if one.advice}
     return [one for one in found if not (one.hint and one.column in left_out)] + following
 

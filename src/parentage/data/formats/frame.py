@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import RawColumn, RawTable, text_column, with_names
+from parentage.data.columns import RawColumn, RawTable, names_apart, text_column, with_names
 from parentage.data.table import CellCodes, PackedColumn, narrowed
 from parentage.errors import (
     InputError,
@@ -53,7 +53,7 @@ def read(frame: object) -> RawTable:
     if isinstance(frame, np.ndarray):
         return _array(frame)
     try:
-        known = nw.from_native(frame, eager_only=True)  # type: ignore[call-overload]  # others are refused
+        known = nw.from_native(_named_apart(frame), eager_only=True)
     except TypeError:
         kind = f"{type(frame).__module__}.{type(frame).__name__}".removeprefix("builtins.")
         if hasattr(frame, "toarray"):
@@ -72,6 +72,13 @@ def read(frame: object) -> RawTable:
     return with_names(
         RawTable(tuple(columns), len(known), lambda row: f"row {row} (counted from 0)")
     )
+
+
+def _named_apart(frame: Any) -> Any:
+    """Name the columns of a pandas frame apart, as those of a file are; Narwhals refuses others."""
+    if not hasattr(frame, "set_axis") or frame.columns.is_unique:
+        return frame
+    return frame.set_axis(names_apart([str(name) for name in frame.columns]), axis=1)
 
 
 def _array(values: Any) -> RawTable:
