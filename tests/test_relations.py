@@ -72,7 +72,7 @@ def test_states_that_are_intervals_are_named_and_nothing_is_recommended() -> Non
     low = [int(x < 2500) for x in GRAMS.tolist()]
     (found,) = followed({"grams": GRAMS.tolist()}, low=low, other=[i % 2 for i in range(120)])
     assert (found.column, found.advice, found.refused) == ("low", (), False)
-    assert found.seen.startswith("follows from 'grams': its states are intervals")
+    assert found.seen.startswith("may be computed from 'grams': its states are intervals of it")
     assert [way.value for way in found.ways] == [["low"], ["grams"]]
     low[0] = 1 - low[0]
     assert followed({"grams": GRAMS.tolist()}, low=low) == []
@@ -108,7 +108,7 @@ def test_a_table_says_so() -> None:
         table = parentage.read_table(text, auto=True)
     assert table.names == ("grams", "low", "sex")
     said = {one.category: str(one.message) for one in caught}
-    assert "column 'low' follows from 'grams'" in said[DataWarning]
+    assert "column 'low' may be computed from 'grams'" in said[DataWarning]
     assert "drop=['low'], or drop=['grams'] to leave one side out" in said[DataWarning]
     assert "drop=['pounds']: column 'pounds' is 'grams' on another" in said[DecisionWarning]
     with warnings.catch_warnings():
