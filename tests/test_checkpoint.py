@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 
     from parentage.data.table import Table
     from parentage.scoring.lists import CandidateLists
+    from parentage.work.progress import Progress
 
 SCORES = ("bic", "aic", "bdeu:1", "k2", "qnml", "fnml")
 
@@ -434,10 +435,14 @@ def test_levels_that_do_not_fit_go_to_disk(
         append(array, rows)
 
     monkeypatch.setattr(GrowingArray, "append", noted)
-    options = {"exchange": folder} if chosen else {}
-    found = score(table, score=name, rules="none", memory=20_000, **options)  # type: ignore[arg-type]  # a folder
+    options: dict[str, Any] = {"exchange": folder} if chosen else {}
+    seen: list[Progress] = []
+    found = score(table, score=name, rules="none", memory=20_000, progress=seen.append, **options)
     assert set(written) == {folder if chosen else tmp_path}
-    assert_equal(found, score(table, score=name, rules="none"))
+    assert any(at.on_disk for at in seen)
+    seen.clear()
+    assert_equal(found, score(table, score=name, rules="none", progress=seen.append))
+    assert seen and not any(at.on_disk for at in seen)
     assert [path for path in tmp_path.iterdir() if path != folder] == []  # nothing is left behind
     assert not chosen or list(folder.iterdir()) == []
 

@@ -48,6 +48,9 @@ class Progress:
         optimised, and all that will be. While compiling: kernels, and about how many.
     sets_counted
         While scoring: sets counted so far.
+    on_disk
+        While scoring: the new sets of this phase are in files, because they do not fit into memory
+        or the work has a checkpoint.
     incumbent, bound
         The best score so far, while scoring, too, where a network was found before; while
         learning what no network exceeds.
@@ -64,6 +67,7 @@ class Progress:
     incumbent: float | None = None
     bound: float | None = None
     seconds_left: float | None = None
+    on_disk: bool = False
 
 
 Report = Callable[[Progress], None]
@@ -106,6 +110,8 @@ def words(at: Progress) -> str:
     'root LP: best -10.5000, bound -10.2500, gap 0.25, 12 s'
     >>> words(Progress("scoring", "2 parents", 2.0, 50, 100, sets_counted=5000))
     '2 parents: 5,000 sets counted, 2,500 per second'
+    >>> words(Progress("scoring", "6 parents", 2.0, 50, 100, sets_counted=5000, on_disk=True))
+    '6 parents: 5,000 sets counted, 2,500 per second; stored on disk'
     >>> words(Progress("learning", "growing", 2.0, incumbent=-10.5))
     'growing: best -10.5000, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
@@ -116,7 +122,8 @@ def words(at: Progress) -> str:
     if at.stage == "scoring":
         rate = at.sets_counted / max(at.seconds, 1e-9)
         best = "" if at.incumbent is None else f"; best network {at.incumbent:.4f}"
-        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} per second{best}"
+        disk = "; stored on disk" * at.on_disk
+        return f"{at.phase}: {at.sets_counted:,} sets counted, {rate:,.0f} per second{best}{disk}"
     if at.incumbent is not None and at.bound is not None:
         return (
             f"{at.phase}: best {at.incumbent:.4f}, bound {at.bound:.4f}, "

@@ -235,7 +235,8 @@ class LevelSearch:
             at.relieve(arrays)
             at.save_if_due(work_tuning.TUNING.chunk_seconds_apart)
             if context.report is not None:
-                context.report(step.progress(at.pairs, outcome.sets_counted, self.began))
+                moment = step.progress(at.pairs, outcome.sets_counted, self.began)
+                context.report(replace(moment, on_disk=bool(at.new.files)))
 
     def _pause(self) -> None:
         """Hand on what was found by now, once, before the search goes on."""
