@@ -235,7 +235,7 @@ def timed(
     cpu = time.process_time()
     run = Run(lists, None, settings, Context(Stop.after(limit), threads), tuning=tuning)
     solution = solve(run)
-    effort = solution.record.effort
+    effort = solution.record
     return {
         "variables": lists.n_variables,
         "sets": lists.n_sets,
@@ -323,7 +323,7 @@ def capped(name: str, tuning: Tuning, cap: float) -> Record:
         cpu = time.process_time()
         solution = solve(Run(lists, None, Optimising(), Context(stop, 1), tuning=tuning))
         spent = time.process_time() - cpu
-    effort = solution.record.effort
+    effort = solution.record
     return {
         "score": solution.score,
         "optimal": solution.optimal,

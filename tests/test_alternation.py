@@ -201,7 +201,7 @@ def test_known_rounds_prove_the_same_lists_again() -> None:
     found = solve(again)
     assert again.proven()
     assert found.score == some.score()
-    assert found.record.effort.lp_rounds == 0 < some.parts[0].effort.lp_rounds
+    assert found.record.lp_rounds == 0 < some.parts[0].counted.lp_rounds
     assert found.certificate is not None
     assert check(lists, found.certificate.document).verified
     longer = score(wide_table(seed=2, n=14), max_parents=3)

@@ -45,7 +45,7 @@ from parentage.network.formats.network_json import (
     provenance_of,
 )
 from parentage.network.network import Network
-from parentage.network.record import Effort, Finding, NetworkRecord, SearchRecord
+from parentage.network.record import Finding, NetworkRecord, SearchRecord
 from parentage.optimise.solution import Solution
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Scope
@@ -253,7 +253,7 @@ def solution(gap: float = 0.0) -> Solution:
         engine="subsets",
         ties="unknown",
         stopped=None,
-        record=SearchRecord((8,), 76, 76, None, None, Effort()),
+        record=SearchRecord((8,), 76, 76),
         trace=(),
         seconds=0.25,
     )

@@ -122,10 +122,10 @@ def test_broken_xmlbif_is_refused(old: str, new: str, message: str) -> None:
         ({"optimal": True, "score": -1.0}, "needs a score, a bound and a gap"),
         ({"engine": 3}, "engine must be a text"),
         ({"search": [1]}, "search must be an object"),
-        ({"search": {"cuts": 3}}, "search.effort.cuts must be an object, not 3"),
+        ({"search": {"cuts": 3}}, "search.cuts must be an object, not 3"),
         (
             {"search": {"nodes": "x"}},
-            "search.effort.nodes must be a whole number, 0 or more, not 'x'",
+            "search.nodes must be a whole number, 0 or more, not 'x'",
         ),
         ({"provenance": [1]}, r"provenance must be an object, not \[1\]"),
         ({"provenance": {"versions": 3}}, "provenance: 'versions' and 'data' must be objects"),

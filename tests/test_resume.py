@@ -145,7 +145,7 @@ def test_a_proof_that_is_killed_goes_on(
     assert_same(solved(lists, folder), whole, lists, tmp_path)
     again = solved(lists, folder)  # with all cuts at once
     assert_same(again, whole, lists, tmp_path)
-    assert again.record.effort.lp_rounds < whole.record.effort.lp_rounds
+    assert again.record.lp_rounds < whole.record.lp_rounds
 
 
 @pytest.mark.usefixtures("eager", "weak")
@@ -155,9 +155,9 @@ def test_a_proof_that_goes_on_has_less_to_do(
     whole = resumed = 0
     for seed in (1, 2, 3, 4):
         lists = hard_lists(12, 20, seed)
-        whole += solved(lists, None).record.effort.lp_rounds
+        whole += solved(lists, None).record.lp_rounds
         assert killed_at(10, lists, tmp_path / str(seed), monkeypatch)
-        resumed += solved(lists, tmp_path / str(seed)).record.effort.lp_rounds
+        resumed += solved(lists, tmp_path / str(seed)).record.lp_rounds
     assert resumed < whole
 
 
@@ -192,13 +192,13 @@ def test_what_was_not_begun_again_is_not_lost(
     folder = tmp_path / "kept"
     assert killed_at(40, lists, folder, monkeypatch)
     shutil.copytree(folder, tmp_path / "copy")
-    expected = solved(lists, tmp_path / "copy").record.effort.lp_rounds
+    expected = solved(lists, tmp_path / "copy").record.lp_rounds
     for _ in range(2):
         stop = Stop()
         stop.cancelled.set()
         assert not solved(lists, folder, stop).optimal
     found = solved(lists, folder)
-    assert found.record.effort.lp_rounds == expected < solved(lists, None).record.effort.lp_rounds
+    assert found.record.lp_rounds == expected < solved(lists, None).record.lp_rounds
     assert_same(found, solved(lists, None), lists, tmp_path)
 
 
@@ -216,10 +216,10 @@ def test_a_run_that_was_stopped_goes_on(tmp_path: Path) -> None:
     context = Context(stop, report=cancel, checkpoint=job_in(tmp_path / "kept"))
     first = optimise_lists(lists, CUTTING, context)
     assert first.stopped == "interrupt"
-    assert first.record.effort.cuts["local"] > 0
+    assert first.record.cuts["local"] > 0
     found, whole = solved(lists, tmp_path / "kept"), solved(lists, None)
     assert_same(found, whole, lists, tmp_path)
-    assert found.record.effort.lp_rounds < whole.record.effort.lp_rounds
+    assert found.record.lp_rounds < whole.record.lp_rounds
 
 
 @pytest.mark.usefixtures("eager")
@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_gone_on_from(tiny_disk: Path, tmp_path: Path) -
     found, whole = solved(lists, roomy), solved(lists, None)
     assert_same(found, whole, lists, tmp_path)
     assert full.score == whole.score
-    assert found.record.effort.lp_rounds < whole.record.effort.lp_rounds
+    assert found.record.lp_rounds < whole.record.lp_rounds
 
 
 @pytest.fixture

@@ -125,7 +125,7 @@ def test_the_same_input_gives_the_same_tree() -> None:
             first_incumbent(part)
             if not part.proven:
                 cut_and_branch(part)
-        effort = conclude(run).record.effort
+        effort = conclude(run).record
         records.append((effort.nodes, effort.lp_rounds, effort.cuts, effort.fixed))
     assert records[0] == records[1] == records[2]
 

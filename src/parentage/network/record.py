@@ -1,16 +1,15 @@
 """What is known of a network: how good it is, how far that is proven, where it comes from.
 
-An engine counts its :class:`Effort`, the search as a whole leaves a :class:`SearchRecord`, and a
-:class:`Finding` is all of it beside the network, as a file keeps it. A :class:`NetworkRecord` is
-what files and pages are made of, whatever the result was. A part that is not known, because the
-network was drawn by hand or comes from elsewhere, is None.
+A search leaves a :class:`SearchRecord`, and a :class:`Finding` is all that is known beside the
+network, as a file keeps it. A :class:`NetworkRecord` is what files and pages are made of, whatever
+the result was. A part that is not known, because the network was drawn by hand or comes from
+elsewhere, is None.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +19,8 @@ from parentage.scoring.account import Scope  # noqa: TC001  # hints are read whe
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
     from parentage.optimise import Solution
@@ -27,11 +28,19 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Effort:
-    """What engines count while they work on a part.
+class SearchRecord:
+    """What a search counted: in one part of the problem while it works, in all at the end.
 
     Parameters
     ----------
+    parts
+        Sizes of the strongly connected parts of more than one variable.
+    sets, sets_after_pruning
+        Candidate sets in the lists, and those left after dominance.
+    root_bound
+        Upper bound on the score after cutting at the roots; None where nothing was cut.
+    root_gap
+        What the roots left open, against the final incumbent; None where nothing was cut.
     subsets
         Entries of the dynamic programme's table.
     rounds
@@ -46,6 +55,11 @@ class Effort:
         Cuts added, by family (:data:`parentage.optimise.cuts.Family`).
     """
 
+    parts: tuple[int, ...] = ()
+    sets: int = 0
+    sets_after_pruning: int = 0
+    root_bound: float | None = None
+    root_gap: float | None = None
     subsets: int = 0
     rounds: int = 0
     lp_rounds: int = 0
@@ -53,64 +67,18 @@ class Effort:
     fixed: int = 0
     cuts: Counter[str] = field(default_factory=Counter)
 
-    def __add__(self, other: Effort) -> Effort:
-        return Effort(
-            self.subsets + other.subsets,
-            self.rounds + other.rounds,
-            self.lp_rounds + other.lp_rounds,
-            self.nodes + other.nodes,
-            self.fixed + other.fixed,
-            self.cuts + other.cuts,
-        )
-
-
-@dataclass(frozen=True)
-class SearchRecord:
-    """How a solution was found.
-
-    Parameters
-    ----------
-    parts
-        Sizes of the strongly connected parts of more than one variable.
-    sets, sets_after_pruning
-        Candidate sets in the lists, and those left after dominance.
-    root_bound
-        Upper bound on the score after cutting at the roots; None where nothing was cut.
-    root_gap
-        What the roots left open, against the final incumbent; None where nothing was cut.
-    effort
-        What the engines counted, all parts together.
-    """
-
-    parts: tuple[int, ...]
-    sets: int
-    sets_after_pruning: int
-    root_bound: float | None
-    root_gap: float | None
-    effort: Effort
+    def add(self, part: SearchRecord) -> None:
+        """Add what was counted in a part."""
+        self.subsets += part.subsets
+        self.rounds += part.rounds
+        self.lp_rounds += part.lp_rounds
+        self.nodes += part.nodes
+        self.fixed += part.fixed
+        self.cuts += part.cuts
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values, flat; :meth:`from_dict` is the way back."""
-        effort = {f.name: getattr(self.effort, f.name) for f in dataclasses.fields(self.effort)}
-        effort["cuts"] = dict(sorted(self.effort.cuts.items()))
-        own = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        del own["effort"]
-        return {**own, "parts": list(self.parts), **effort}
-
-    @classmethod
-    def from_dict(cls, content: object) -> SearchRecord:
-        """Make a record from what :meth:`to_dict` returned; what is not there is 0 or None.
-
-        Raises
-        ------
-        InputError
-            Something is not a number, or not a list or object of numbers.
-        """
-        if not isinstance(content, Mapping):
-            raise InputError("search must be an object")
-        nothing = dict.fromkeys(("root_bound", "root_gap"))
-        own = {"parts": (), "sets": 0, "sets_after_pruning": 0, **nothing, **content}
-        return decoded(cls, {**own, "effort": content}, "search")
+        """Return plain values."""
+        return {**vars(self), "parts": list(self.parts), "cuts": dict(sorted(self.cuts.items()))}
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 
 from parentage.check.nodes import MOST_VARIABLES
 from parentage.network.network import listed_gains
-from parentage.network.record import Effort, SearchRecord
+from parentage.network.record import SearchRecord
 from parentage.optimise.certificate import certificate_of
 from parentage.optimise.cuts import project
 from parentage.optimise.cutting import ROOT, branch, solve_root
@@ -198,10 +198,10 @@ def split(part: Part, problems: list[Problem], pool: Executor | None) -> None:
 
 def count(part: Part, cutter: Cutter) -> None:
     """Note what cutting and branching did."""
-    part.effort.lp_rounds += cutter.rounds
-    part.effort.cuts.update(cutter.lp.counts)
-    part.effort.fixed += int(cutter.lp.removed.sum())
-    part.effort.nodes += cutter.nodes
+    part.counted.lp_rounds += cutter.rounds
+    part.counted.cuts.update(cutter.lp.counts)
+    part.counted.fixed += int(cutter.lp.removed.sum())
+    part.counted.nodes += cutter.nodes
 
 
 def work_before_subsets(part: Part) -> float:
@@ -244,17 +244,16 @@ def conclude(run: Run) -> Solution:
 
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
-    effort = Effort()
-    for part in run.all_parts():
-        effort = effort + part.effort
     bounds = [(part.best_cost, part.proof.root_bound) for part in run.parts]
     roots = [cost - bound for cost, bound in bounds if bound is not None]
     gap = math.fsum(roots) if roots else None
-    return SearchRecord(
+    record = SearchRecord(
         tuple(part.problem.n for part in run.parts if part.problem.n > 1),
         run.lists.n_sets,
         sum(part.problem.m for part in run.parts),
         None if gap is None else run.score() + gap,
         gap,
-        effort,
     )
+    for part in run.all_parts():
+        record.add(part.counted)
+    return record

@@ -55,7 +55,7 @@ def solve_subsets(part: Part, *, anyway: bool = False) -> None:
     best = subset_table(problem, price, part.run.threads, pause)
     if best is None:
         return
-    part.effort.subsets += len(best)
+    part.counted.subsets += len(best)
     fewest_arcs = problem.n * quantum <= part.run.rounding
     part.solved(read_choice(problem, price, best), SUBSETS, fewest_arcs=fewest_arcs)
 

@@ -288,7 +288,7 @@ def rounds(part: Part, pool: Executor) -> Iterator[int]:
         leader = best_of(streams, space)
         choice = space.choice(leader.best)
         idle = 0 if choice is not None and part.offer(choice, ORDERS) else idle + 1
-        part.effort.rounds += 1
+        part.counted.rounds += 1
         renew(streams, leader)
         part.tick(ORDERS)
         yield idle

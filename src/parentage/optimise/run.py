@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.network.network import topological_order
-from parentage.network.record import Effort
+from parentage.network.record import SearchRecord
 from parentage.optimise.cuts import moved, project, read_cut, unique, written_cut
 from parentage.optimise.problem import prepare, rounding
 from parentage.optimise.settings import Optimising
@@ -322,7 +322,7 @@ class Part:
         self.choice: Ints = np.full(problem.n, -1, np.int64)
         self.found_by = "orders"
         self.proof = PartProof()
-        self.effort = Effort()
+        self.counted = SearchRecord()
         self.cuts: list[Cut] = []
         self.begun: list[Floats] = []
         self._bound = problem.cheapest()

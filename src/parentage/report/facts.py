@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
-    from parentage.network.record import Effort, Finding, NetworkRecord
+    from parentage.network.record import Finding, NetworkRecord, SearchRecord
     from parentage.scoring.account import Scope
     from parentage.scoring.constraints import Arc
 
@@ -408,23 +408,23 @@ def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
     if found.engine:
         facts.append(Fact("Solved by", found.engine))
     if found.search is not None:
-        facts += _effort(found.search.effort)
+        facts += _counted(found.search)
     if found.seconds is not None:
         facts.append(Fact("Seconds of solving", f"{found.seconds:.2f}"))
     return tuple(facts)
 
 
-def _effort(effort: Effort) -> list[Fact]:
+def _counted(search: SearchRecord) -> list[Fact]:
     counts = (
-        ("Subsets in the dynamic programme", effort.subsets),
-        ("Rounds of the order search", effort.rounds),
-        ("Linear programmes", effort.lp_rounds),
-        ("Nodes of the tree", effort.nodes),
-        ("Sets removed by reduced cost", effort.fixed),
+        ("Subsets in the dynamic programme", search.subsets),
+        ("Rounds of the order search", search.rounds),
+        ("Linear programmes", search.lp_rounds),
+        ("Nodes of the tree", search.nodes),
+        ("Sets removed by reduced cost", search.fixed),
     )
     facts = [Fact(label, f"{count:,}") for label, count in counts if count]
-    if effort.cuts:
-        cuts = sorted(effort.cuts.items())
+    if search.cuts:
+        cuts = sorted(search.cuts.items())
         facts.append(Fact("Cuts", ", ".join(f"{kind} {n:,}" for kind, n in cuts)))
     return facts
 
