@@ -18,10 +18,9 @@ from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, ResourceError
 from parentage.network import inference
-from parentage.network.answer_text import brief
 from parentage.network.bridges import to_pyagrum
 from parentage.network.elimination import CliqueTree, Factor, log_max, log_sum, plan_elimination
-from parentage.network.inference import EvidenceError
+from parentage.network.inference import EvidenceError, brief
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
 from parentage.scoring.scores import local_score

@@ -21,7 +21,6 @@ from parentage.cli.output import print_json, say, show, show_progress
 from parentage.data.settings import OF_WHOLE_DATA, WAYS
 from parentage.errors import InputError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
-from parentage.network.answer_text import joint_text, most_probable_text, posterior_text
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
@@ -29,10 +28,7 @@ if TYPE_CHECKING:
 
     from parentage.data.settings import Reading
     from parentage.data.table import Table
-    from parentage.network.inference import (
-        Filling,
-        Intervals,
-    )
+    from parentage.network.inference import Answer, Filling, Intervals
     from parentage.network.parameters import Parameters
 
 DATA = option(
@@ -106,13 +102,13 @@ def query(
     found, _ = load_model(net, data, reading, OF_WHOLE_DATA if intervals else WAYS)
     seen = parse_findings(given, found, "--given")
     done = parse_findings(intervene, found, "--intervene")
-    if mpe:
-        best = found.most_probable(seen, intervene=done)
-        show(as_json, best.to_dict, lambda: most_probable_text(best))
-        return
-    if joint:
-        together = found.joint(targets, seen, intervene=done)
-        show(as_json, together.to_dict, lambda: joint_text(together))
+    if mpe or joint:
+        whole: Answer = (
+            found.most_probable(seen, intervene=done)
+            if mpe
+            else found.joint(targets, seen, intervene=done)
+        )
+        show(as_json, whole.to_dict, whole.text)
         return
     answer = found.query(seen, intervene=done, targets=targets)
     before = found.query(targets=list(answer.marginals)) if seen or done else None
@@ -121,7 +117,7 @@ def query(
         ends = found.intervals(seen, intervene=done, targets=targets)
     more = {} if before is None else {"before": before.to_dict()["marginals"]}
     more |= {"intervals": ends} if ends else {}
-    show(as_json, lambda: answer.to_dict() | more, lambda: posterior_text(answer, before, ends))
+    show(as_json, lambda: answer.to_dict() | more, lambda: answer.text(before, ends))
 
 
 def load_model(

@@ -37,7 +37,6 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import InputError, ResourceError, Way, did_you_mean, listed
-from parentage.network.answer_text import brief, joint_text, most_probable_text, posterior_text
 from parentage.network.elimination import (
     CliqueTree,
     Factor,
@@ -48,6 +47,7 @@ from parentage.network.elimination import (
     plan_elimination,
     product,
 )
+from parentage.view.aligned import table_text
 from parentage.work.progress import number
 
 if TYPE_CHECKING:
@@ -272,6 +272,34 @@ class Named(dict[str, _Value]):
         raise UnknownNameError(f"no {name!r}; {did_you_mean(name, self)}")
 
 
+Intervals = dict[str, dict[str, tuple[float, float]]]
+"""``{variable: {state: (low, high)}}``."""
+
+MOST_LINES = 60
+"""Lines that Python shows of an answer."""
+
+ABOUT_INTERVALS = (
+    "95 % credible intervals from 1,000 draws of the probability tables (Dirichlet posteriors), "
+    "for this structure"
+)
+
+
+def brief(text: str) -> str:
+    """Return the first lines of an answer, and how many more it has."""
+    lines = text.splitlines()
+    more = len(lines) - MOST_LINES
+    return text if more <= 0 else "\n".join([*lines[:MOST_LINES], f"… and {more:,} more lines"])
+
+
+def probability_text(p: float) -> str:
+    """Show a probability with four digits, a tiny one by its size.
+
+    >>> [probability_text(p) for p in (0.0, 1.0, 0.12345, 0.0000123)]
+    ['0.0000', '1.0000', '0.1235', '1.2e-05']
+    """
+    return f"{p:.4f}" if p == 0 or p >= 0.00005 else f"{p:.1e}"
+
+
 @dataclass(frozen=True)
 class Answer:
     """What every answer says of its question.
@@ -298,8 +326,30 @@ class Answer:
             "log_probability": self.log_probability,
         }
 
+    def case(self) -> list[str]:
+        """Say in lines what was assumed, and how probable the evidence was."""
+        lines = []
+        if self.intervene:
+            lines.append(f"after intervention: {_findings_text(self.intervene)}")
+        if self.given:
+            log_p = self.log_probability
+            p = probability_text(math.exp(log_p)) if log_p > -700 else f"e^{log_p:.2f}"
+            lines.append(f"given {_findings_text(self.given)} (probability {p})")
+        return [*lines, ""] if lines else []
 
-@dataclass(frozen=True)
+    def text(self) -> str:
+        """Lay the answer out, as the command prints it."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return brief(self.text())
+
+
+def _findings_text(findings: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} = {label}" for name, label in findings.items())
+
+
+@dataclass(frozen=True, repr=False)
 class Posterior(Answer):
     """What is known of some variables, given evidence and interventions.
 
@@ -322,11 +372,26 @@ class Posterior(Answer):
         marginals = {name: dict(states) for name, states in self.marginals.items()}
         return {**super().to_dict(), "marginals": marginals}
 
-    def __repr__(self) -> str:
-        return brief(posterior_text(self))
+    def text(self, before: Posterior | None = None, ends: Intervals | None = None) -> str:
+        """Lay out marginals, beside them their intervals and what they are without evidence."""
+        rows = []
+        for name, shares in self.marginals.items():
+            for k, (label, p) in enumerate(shares.items()):
+                row = [name if k == 0 else "", label, probability_text(p)]
+                if ends:
+                    pair = ends.get(name, {}).get(label)
+                    row.append("" if pair is None else " – ".join(map(probability_text, pair)))
+                if before is not None:
+                    row.append(probability_text(before[name][label]))
+                rows.append(tuple(row))
+        head = ["variable", "state", "probability"]
+        head += ["95 % interval"] if ends else []
+        head += [] if before is None else ["without evidence"]
+        lines = [*self.case(), table_text(tuple(head), rows, left=2)]
+        return "\n".join([*lines, *(["", ABOUT_INTERVALS] if ends else [])])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Joint(Answer):
     """The joint distribution of some variables: ``probabilities[i, j, …]``, an axis for each."""
 
@@ -346,11 +411,14 @@ class Joint(Answer):
         joint = [[*labels, p] for labels, p in self.rows()]
         return {**super().to_dict(), "targets": list(self.names), "joint": joint}
 
-    def __repr__(self) -> str:
-        return brief(joint_text(self))
+    def text(self) -> str:
+        """Lay out the joint states and their probabilities."""
+        rows = [(*labels, probability_text(p)) for labels, p in self.rows()]
+        head = (*self.names, "probability")
+        return "\n".join([*self.case(), table_text(head, rows, left=len(self.names))])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class MostProbable(Answer):
     """The most probable state of everything that is not known, together.
 
@@ -375,8 +443,11 @@ class MostProbable(Answer):
         best = dict(self.states)
         return {**super().to_dict(), "most_probable": best, "probability": self.probability}
 
-    def __repr__(self) -> str:
-        return brief(most_probable_text(self))
+    def text(self) -> str:
+        """Lay out the most probable states."""
+        last = f"joint probability {probability_text(self.probability)}"
+        table = table_text(("variable", "most probable"), list(self.states.items()), left=2)
+        return "\n".join([*self.case(), table, "", last + (" given that" if self.given else "")])
 
 
 @dataclass(frozen=True)
@@ -539,10 +610,6 @@ def _refuse_impossible(pattern: Pattern, logs: npt.NDArray[np.float64]) -> None:
 
 
 Floats = npt.NDArray[np.float64]
-Interval = tuple[float, float]
-Intervals = dict[str, dict[str, Interval]]
-"""``{variable: {state: (low, high)}}``."""
-
 LEVEL = 0.95
 """Probability that an interval contains."""
 

@@ -24,6 +24,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, UndecidedError, counted, did_you_mean
@@ -431,34 +432,22 @@ def topological_order(names: Sequence[str], parents: Sequence[Sequence[int]]) ->
     Traceback (most recent call last):
     parentage.errors.InputError: the arcs form a cycle: 'a' → 'b' → 'a'
     """
-    waiting = [len(members) for members in parents]
-    children: list[list[int]] = [[] for _ in names]
-    for v, members in enumerate(parents):
-        for p in members:
-            children[p].append(v)
-    free = [v for v, count in enumerate(waiting) if count == 0]
-    order = []
+    sorter = TopologicalSorter(dict(enumerate(parents)))
+    try:
+        sorter.prepare()
+    except CycleError as error:
+        cycle = error.args[1][:-1]
+        start = cycle.index(min(cycle))
+        walk = [*cycle[start:], *cycle[: start + 1]]
+        told = " → ".join(repr(names[v]) for v in walk)
+        raise InputError(f"the arcs form a cycle: {told}") from None
+    free, order = sorted(sorter.get_ready()), list[int]()
     while free:
-        p = heapq.heappop(free)
-        order.append(p)
-        for v in children[p]:
-            waiting[v] -= 1
-            if waiting[v] == 0:
-                heapq.heappush(free, v)
-    if len(order) < len(names):
-        cycle = _cycle(parents, waiting)
-        raise InputError("the arcs form a cycle: " + " → ".join(repr(names[v]) for v in cycle))
+        order.append(heapq.heappop(free))
+        sorter.done(order[-1])
+        for v in sorter.get_ready():
+            heapq.heappush(free, v)
     return tuple(order)
-
-
-def _cycle(parents: Sequence[Sequence[int]], waiting: Sequence[int]) -> list[int]:
-    """Walk from parent to parent among the variables that never became free."""
-    walk = [next(v for v, count in enumerate(waiting) if count)]
-    while walk.count(walk[-1]) == 1:
-        walk.append(next(p for p in parents[walk[-1]] if waiting[p]))
-    cycle = walk[walk.index(walk[-1]) :][::-1]
-    start = cycle.index(min(cycle))
-    return [*cycle[start:-1], *cycle[:start], min(cycle)]
 
 
 def arc_gains(
