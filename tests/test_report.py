@@ -22,14 +22,13 @@ import parentage
 from command import ok, refused
 from naive_network import is_acyclic
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.imposed import imposed_directions
 from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, judged
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.table import Table
 from parentage.errors import InputError
 from parentage.network.formats.network_json import network_json_text, parse_network_json
-from parentage.network.network import Network, arc_gains
+from parentage.network.network import Network, arc_gains, imposed_directions
 from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal

@@ -53,7 +53,7 @@ from parentage.arcs.resampling import (
     pair_shares,
     resampled,
 )
-from parentage.arcs.support import _other, learn_baseline, support, support_of
+from parentage.arcs.support import _shares, learn_baseline, support, support_of
 from parentage.cli.report import bootstrap_lines, near_lines
 from parentage.data.datasets import chest_clinic
 from parentage.data.settings import Reading
@@ -817,7 +817,7 @@ def test_needs_of_lists_that_grew_hold_for_all_networks(seed: int) -> None:
 
 
 def test_shares_are_at_most_one_and_written_with_six_digits() -> None:
-    found = _other(("a", "b"), None, {("a", "b"): Share("a", "b", 1.0, 0.7),
+    found = _shares(("a", "b"), None, {("a", "b"): Share("a", "b", 1.0, 0.7),
                                       ("b", "a"): Share("b", "a", 1.0, 0.3 + 7e-16)})  # fmt: skip
     assert found.near_adjacency == 1.0
     assert [spreadsheet_cell(x) for x in (18 / 31, 1.0, -2288.847114)] == [

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -70,8 +70,7 @@ FEW_VARIABLES = 22
 of more variables answer by the first network there is."""
 
 
-@dataclass(frozen=True)
-class Need:
+class Need(NamedTuple):
     """What a network with the change falls short of the optimum: at least, and at most."""
 
     least: float

@@ -27,7 +27,7 @@ from parentage.data.settings import (
 from parentage.errors import InputError, UnprovenWarning, Way, counted, warn
 from parentage.network.bridges import network_of
 from parentage.network.network import arc_gains
-from parentage.optimise.near import MAX_NETWORKS
+from parentage.optimise.near import MAX_NETWORKS, Share
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.scores import unit_of
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
     from parentage.arcs.records import PairShare
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.network.network import EquivalenceClass, Network
-    from parentage.optimise.near import Share
+    from parentage.network.network import Network
     from parentage.scoring.constraints import Arc, Constraints, Prior
     from parentage.work.context import Context
     from parentage.work.progress import Report
@@ -232,7 +231,7 @@ def support_of(
         own = each if patience is None else each.ending(each.stop.within(patience))
         found = replace(found, bootstrap=draw(baseline, asked.bootstrap, seed, own))
         seconds["bootstrap"] = now() - began
-    found = _labelled(_with_arcs(found, baseline, gains, answers), baseline, asked)
+    found = _with_arcs(found, baseline, asked, gains, answers)
     return replace(found, open_points=tuple(open_points(baseline, asked, found)))
 
 
@@ -278,33 +277,41 @@ def _valued(baseline: Baseline, network: Network) -> tuple[dict[Arc, float], flo
 
 
 def _with_arcs(
-    found: Support, baseline: Baseline, gains: Mapping[Arc, float], answers: Needs
+    found: Support,
+    baseline: Baseline,
+    asked: Supporting,
+    gains: Mapping[Arc, float],
+    answers: Needs,
 ) -> Support:
     """Put together what is known of every arc, and of the pairs that the network does not join."""
     network, drawn, near = found.network, found.bootstrap, found.near_networks
     pairs = None if drawn is None or not drawn.done else _by_arc(drawn.pairs)
     shares = None if near is None else {(one.parent, one.child): one for one in near.arc_shares}
+    # without a class equivalent networks score differently: no arc is turned for nothing
     class_ = None if baseline.best.scope.equivalent is False else network.equivalence_class()
-    arcs = [
-        _arc(_other(arc, pairs, shares), class_, gains.get(arc), answers) for arc in network.arcs
-    ]
+    unit, arcs = unit_of(baseline.best.scope.log_base), []
+    for arc in network.arcs:
+        need, need_at_most = answers.get(ArcQuestion(arc, "adjacency"), (None, None))
+        turned, turned_at_most = answers.get(ArcQuestion(arc, "direction"), (None, None))
+        one = replace(
+            _shares(arc, pairs, shares),
+            in_network=True,
+            gain=gains.get(arc),
+            need=need,
+            need_at_most=need_at_most,
+            need_direction=turned,
+            need_direction_at_most=turned_at_most,
+            reversible=None if class_ is None else class_.mark(*arc) == "—",
+        )
+        label = judged(one, unit, need=asked.need, bootstrap=drawn)
+        if label is not None and _fixed(baseline, arc):
+            label = "required"
+        arcs.append(replace(one, support=label))
     outside = _outside(baseline.table.names, network, pairs or {}, shares or {})
-    others = [_other(arc, pairs, shares) for arc in outside]
+    others = [_shares(arc, pairs, shares) for arc in outside]
     others.sort(key=lambda one: (-(one.adjacency or 0.0), -(one.near_adjacency or 0.0)))
     whole = replace(found, arcs=tuple(arcs), others=tuple(others))
     return replace(whole, network=replace(network, shares=whole.shares or None))
-
-
-def _labelled(found: Support, baseline: Baseline, asked: Supporting) -> Support:
-    """Say of every arc of the network in one word how well the data support its link."""
-    unit, drawn = unit_of(baseline.best.scope.log_base), found.bootstrap
-    arcs = []
-    for one in found.arcs:
-        label = judged(one, unit, need=asked.need, bootstrap=drawn)
-        if label is not None and _fixed(baseline, one.arc):
-            label = "required"
-        arcs.append(replace(one, support=label))
-    return replace(found, arcs=tuple(arcs))
 
 
 def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
@@ -316,28 +323,7 @@ def _by_arc(pairs: Iterable[PairShare]) -> dict[Arc, tuple[float, float]]:
     return shares
 
 
-def _arc(
-    shares: ArcSupport, class_: EquivalenceClass | None, gain: float | None, answers: Needs
-) -> ArcSupport:
-    """Add to the shares of an arc what is known of arcs of the network.
-
-    Without a class the score values equivalent networks differently: no arc is turned for nothing.
-    """
-    adjacency = answers.get(ArcQuestion(shares.arc, "adjacency"))
-    direction = answers.get(ArcQuestion(shares.arc, "direction"))
-    return replace(
-        shares,
-        in_network=True,
-        gain=gain,
-        need=None if adjacency is None else adjacency.least,
-        need_at_most=None if adjacency is None else adjacency.most,
-        need_direction=None if direction is None else direction.least,
-        need_direction_at_most=None if direction is None else direction.most,
-        reversible=None if class_ is None else class_.mark(*shares.arc) == "—",
-    )
-
-
-def _other(
+def _shares(
     arc: Arc, pairs: Mapping[Arc, tuple[float, float]] | None, shares: Mapping[Arc, Share] | None
 ) -> ArcSupport:
     """Gather the shares of an arc, in the network or not."""
@@ -347,13 +333,12 @@ def _other(
         known = replace(known, adjacency=adjacency, direction=direction)
     if shares is None:
         return known
-    own, back = shares.get(arc), shares.get(arc[::-1])
-    weight = 0.0 if own is None else own.weight
+    own, back = (shares.get(one, Share(*one, 0.0, 0.0)) for one in (arc, arc[::-1]))
     return replace(
         known,
-        in_near_optimal=0.0 if own is None else own.classes,
-        near_weight=weight,
-        near_adjacency=min(1.0, weight + (0.0 if back is None else back.weight)),
+        in_near_optimal=own.classes,
+        near_weight=own.weight,
+        near_adjacency=min(1.0, own.weight + back.weight),
     )
 
 

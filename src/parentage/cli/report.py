@@ -390,7 +390,7 @@ def arc_rows(
     found: Support, scope: Scope, *, verbose: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
-    from parentage.arcs.imposed import imposed_directions
+    from parentage.network.network import imposed_directions
 
     columns: list[Shown] = [
         ("from", lambda one: one.parent),

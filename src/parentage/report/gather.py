@@ -22,12 +22,11 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.imposed import imposed_directions
 from parentage.arcs.records import ArcSupport, shares_of, within_text
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
-from parentage.network.network import arc_gains
+from parentage.network.network import arc_gains, imposed_directions
 from parentage.network.record import NetworkRecord
 from parentage.report.facts import (
     about_probabilities,
