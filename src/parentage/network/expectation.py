@@ -28,7 +28,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -436,11 +436,50 @@ class Expectation:
         codes[codes == MISSING] = ABSENT
         first, kind = equal_columns(codes)
         codes, weights = codes[:, first], table.counted(kind).astype(np.float64)
-        builder = _Builder(structure, codes, first if numbers is None else numbers[first])
-        for component in components(structure, codes, weights, every_cell=every_cell):
+        numbers = first if numbers is None else numbers[first]
+        offsets, none = structure.offsets(), np.empty(0, np.int64)
+        listed, eliminated = list[ListedStates](), list[Eliminated]()
+        entry, cell, entries, terms = [none], [none], 0, 0
+        for part in components(structure, codes, weights, every_cell=every_cell):
             refuse_late(stop)
-            builder.add(component)
-        return builder.finished(weights)
+            sizes = [structure.sizes[v] for v in part.variables]
+            joint, cases = math.prod(sizes), len(part.first)
+            scopes, plan = (part.variables,) * len(part.families), None
+            if joint > min(MOST_LISTED, MOST_STATES):
+                scopes = tuple(part.scope(structure, v) for v in part.families)
+                plan = plan_elimination(scopes, structure.sizes)
+            terms += cases * (joint * len(part.families) if plan is None else plan.total)
+            if terms > MOST_TERMS or (plan is not None and plan.cells > MOST_STATES):
+                names = [network.names[v] for v in part.variables]
+                _refuse_large(names, int(numbers[part.first[0]]), terms, plan)
+            cells = tuple(
+                part.cells(structure, codes, v, scope, offsets[v])
+                for v, scope in zip(part.families, scopes, strict=True)
+            )
+            if plan is None:
+                states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1)
+                listed.append(ListedStates(part, states.astype(np.int64)))
+                cell += [own.ravel() for own in cells]
+                entry += [np.arange(entries, entries + cases * joint)] * len(cells)
+                entries += cases * joint
+            else:
+                eliminated.append(Eliminated(part, plan, scopes, cells))
+        counted = family_counts(network, structure.sizes, [(codes, weights.astype(np.int64))])
+        many = [len(part.component.first) for part in listed]
+        lengths = np.repeat([len(part.states) for part in listed] or none, many or none)
+        return cls(
+            structure,
+            codes,
+            weights,
+            np.concatenate([np.empty(0), *(own.ravel() for own in counted)]),
+            tuple(listed),
+            tuple(eliminated),
+            np.cumsum(lengths) - lengths,
+            np.concatenate([np.empty(0), *(part.component.weights for part in listed)]),
+            lengths,
+            np.concatenate(entry),
+            np.concatenate(cell),
+        )
 
     def counts(self, theta: Floats) -> tuple[Floats, float]:
         """Return the expected counts of all cells, and the log-likelihood of all rows."""
@@ -526,95 +565,22 @@ def refuse_late(stop: Stop, seconds: float = 0.0) -> None:
         raise ResourceError(f"{what} stopped the estimation from rows with missing values", way)
 
 
-class _Builder:
-    """Collects component after component."""
-
-    def __init__(self, structure: Structure, codes: Ints, numbers: Ints) -> None:
-        self.structure, self.codes, self.numbers = structure, codes, numbers
-        self.offsets = structure.offsets()
-        self.listed: list[ListedStates] = []
-        self.eliminated: list[Eliminated] = []
-        self.entry: list[Ints] = []
-        self.cell: list[Ints] = []
-        self.entries = self.terms = 0
-
-    def add(self, component: Component) -> None:
-        """List the joint states of a component, or plan how to eliminate its variables."""
-        joint = math.prod(self.structure.sizes[v] for v in component.variables)
-        if joint <= min(MOST_LISTED, MOST_STATES):
-            self._list(component, joint)
-        else:
-            self._eliminate(component)
-
-    def _list(self, component: Component, joint: int) -> None:
-        sizes = [self.structure.sizes[v] for v in component.variables]
-        n = len(component.first)
-        self._count(component, joint * n * len(component.families))
-        states = np.stack(np.unravel_index(np.arange(joint), sizes), axis=1).astype(np.int64)
-        self.listed.append(ListedStates(component, states))
-        entries = np.arange(self.entries, self.entries + n * joint)
-        for v in component.families:
-            self.cell.append(self._cells(component, v, component.variables).ravel())
-            self.entry.append(entries)
-        self.entries += n * joint
-
-    def _eliminate(self, component: Component) -> None:
-        scopes = tuple(component.scope(self.structure, v) for v in component.families)
-        plan = plan_elimination(scopes, self.structure.sizes)
-        if plan.cells > MOST_STATES:
-            self._refuse(component, plan.cells)
-        self._count(component, plan.total * len(component.first))
-        cells = tuple(
-            self._cells(component, v, scope)
-            for v, scope in zip(component.families, scopes, strict=True)
-        )
-        self.eliminated.append(Eliminated(component, plan, scopes, cells))
-
-    def _cells(self, component: Component, family: int, scope: tuple[int, ...]) -> Ints:
-        return component.cells(self.structure, self.codes, family, scope, self.offsets[family])
-
-    def _count(self, component: Component, terms: int) -> None:
-        self.terms += terms
-        if self.terms > MOST_TERMS:
-            self._refuse(component, 0)
-
-    def _refuse(self, component: Component, joint: int) -> None:
-        names = [self.structure.network.names[v] for v in component.variables]
-        row = int(self.numbers[component.first[0]]) + 1
+def _refuse_large(names: list[str], row: int, terms: int, plan: Plan | None) -> NoReturn:
+    """Refuse missing cells whose joint states, or those of all rows together, are too many."""
+    what = (
+        f"too many values are missing: every step would sum {terms:,} terms, more than "
+        f"{MOST_TERMS:,}"
+    )
+    if plan is not None and plan.cells > MOST_STATES:
         what = (
-            f"row {row} has no values of {listed(names, 6)}, which depend on each other: "
-            f"they have {joint:,} joint states, more than {MOST_STATES:,}"
-            if joint
-            else f"too many values are missing: every step would sum {self.terms:,} terms, "
-            f"more than {MOST_TERMS:,}"
+            f"row {row + 1} has no values of {listed(names, 6)}, which depend on each other: "
+            f"they have {plan.cells:,} joint states, more than {MOST_STATES:,}"
         )
-        raise ResourceError(
-            what,
-            Way("missing", "pnal", "to score every family on the rows where it is complete"),
-            "leave out rows or columns with many missing values",
-        )
-
-    def finished(self, weights: Floats) -> Expectation:
-        """Put everything together, with the counts of complete families."""
-        network, sizes = self.structure
-        counted = family_counts(network, sizes, [(self.codes, weights.astype(np.int64))])
-        known = np.concatenate([np.empty(0), *(cells.ravel() for cells in counted)])
-        none = np.empty(0, np.int64)
-        cases = [len(part.component.first) for part in self.listed]
-        lengths = np.repeat([len(part.states) for part in self.listed] or none, cases or none)
-        return Expectation(
-            self.structure,
-            self.codes,
-            weights,
-            known,
-            tuple(self.listed),
-            tuple(self.eliminated),
-            np.cumsum(lengths) - lengths,
-            np.concatenate([np.empty(0), *(part.component.weights for part in self.listed)]),
-            lengths,
-            np.concatenate([none, *self.entry]),
-            np.concatenate([none, *self.cell]),
-        )
+    raise ResourceError(
+        what,
+        Way("missing", "pnal", "to score every family on the rows where it is complete"),
+        "leave out rows or columns with many missing values",
+    )
 
 
 LEAST = 0.25
