@@ -25,6 +25,7 @@ from parentage.data.formats import frame as batches
 from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
 from parentage.errors import DataWarning, InputError, TableError, Way
 from parentage.estimator import ParentageLearner
+from parentage.network.record import NetworkRecord
 from parentage.pipeline import learn
 from parentage.report.gather import gather, mutual_information
 from parentage.report.page import page_data
@@ -217,8 +218,8 @@ def test_the_page_counts_a_row_as_often_as_it_repeats(seed: int) -> None:
     fitted = network.fit(table)
     file = replace(fitted, smoothing=None, counts=None)
     for parameters in (None, fitted, file):
-        mine = page_data(gather(network, table=table, parameters=parameters))
-        truth = page_data(gather(network, table=plain, parameters=parameters))
+        mine = page_data(gather(NetworkRecord.of(network, parameters), table=table))
+        truth = page_data(gather(NetworkRecord.of(network, parameters), table=plain))
         assert mine["counts"] == truth["counts"] and mine["tables"] == truth["tables"]
         assert {sum(cells) for cells in mine["counts"]} == {plain.n_rows}
         assert plain.stored_rows > table.stored_rows

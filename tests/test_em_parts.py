@@ -42,6 +42,7 @@ from parentage.network.expectation import Expectation, likely_states
 from parentage.network.formats import read_parameters
 from parentage.network.network import Network
 from parentage.network.parameters import FALLBACK, fit_parameters
+from parentage.network.record import NetworkRecord
 from parentage.optimise.run import Start
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import learn
@@ -303,7 +304,7 @@ def test_a_page_of_a_table_with_holes_answers_what_if(smoothing: float) -> None:
     holes = holes_of(chest_clinic(200), 0.1)
     solution = learn(holes, missing="pnal", threads=1)
     fitted = solution.network.fit(holes, smoothing=smoothing)
-    report = gather(solution, table=holes, parameters=fitted)
+    report = gather(NetworkRecord.of(solution, fitted), table=holes)
     assert report.what_if is not None
     data: dict[str, Any] = page_data(report)
     assert data["counts"] is None

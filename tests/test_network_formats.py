@@ -269,7 +269,7 @@ def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
         source="asia.csv",
     )
     path = tmp_path / "asia.json"
-    write_network(solution(0.5), path, table=table, provenance=provenance)
+    write_network(NetworkRecord.of(solution(0.5), None, provenance), path, table=table)
     content = json.loads(path.read_text())
     assert content["parents"]["dysp"] == ["bronc", "either"]
     assert (content["score"], content["bound"], content["gap"]) == (-20.5, -20.0, 0.5)
@@ -306,13 +306,13 @@ def test_formats_with_parameters_ask_for_the_data(tmp_path: Path, extension: str
     write_network(solution(), path, table=table)
     assert_same(read_parameters(path), ASIA.fit(table))
     smooth = ASIA.fit(table, smoothing=1.0)
-    write_network(ASIA, path, table=table, parameters=smooth)
+    write_network(NetworkRecord.of(ASIA, smooth), path, table=table)
     assert_same(read_parameters(path), smooth)
 
 
 def test_parameters_of_another_network_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="another network"):
-        write_network(ASIA, tmp_path / "a.bif", parameters=ODD)
+        NetworkRecord.of(ASIA, ODD)
 
 
 def test_pictures_are_written_and_not_read(tmp_path: Path) -> None:
@@ -396,7 +396,7 @@ EDITS: dict[str, Callable[[dict[str, Any]], object]] = {
 def test_nothing_is_claimed_of_a_network_that_was_edited(name: str, tmp_path: Path) -> None:
     table = chest_clinic(100)
     found, path = learn(table, max_parents=2), tmp_path / "net.json"
-    write_network(found, path, provenance=provenance_of(table))
+    write_network(NetworkRecord.of(found, None, provenance_of(table)), path)
     whole = read_record(path)
     assert whole.finding == found.finding
     path.write_text(edited(path.read_text(), EDITS[name]))

@@ -237,7 +237,7 @@ def test_the_methods_paragraph_is_filled_from_the_run() -> None:
     solution = parentage.learn(table, max_parents=2)
     found = parentage.support(table, max_parents=2, bootstrap=3, seed=5)
     origin = {"versions": {"parentage": "9.9"}}
-    told = gather(solution, table=table, support=found, provenance=origin).methods
+    told = gather(NetworkRecord.of(solution, None, origin), table=table, support=found).methods
     for words in ("300 rows of 8 variables", "BIC", "parentage 9.9", "proven optimal among",
                   f"{solution.network.n_arcs} arcs", f"{solution.score:.4f}", "need of a link",
                   "3 bootstrap replicates of the rows (seed 5)", "1 added to every count",
@@ -425,13 +425,13 @@ def hostile_report() -> Page:
     network = Network(odd, random_network(3, len(odd), most=2).parents)
     states = [[f"{name}{k}" for k in "01"] for name in odd]
     parameters = random_parameters(network, states, rng)
-    return gather(network, title="</title><script>", parameters=parameters)
+    return gather(NetworkRecord.of(network, parameters), title="</title><script>")
 
 
 def test_names_cannot_become_markup() -> None:
     page = document(hostile_report())
     page.encode()
-    plain = document(gather(ASIA, parameters=ASIA.fit(chest_clinic())))
+    plain = document(gather(ASIA.fit(chest_clinic())))
     hostile, usual = Elements(page), Elements(plain)
     assert set(hostile.tags) == set(usual.tags)
     assert hostile.attributes - {"placeholder"} == usual.attributes - {"placeholder"}

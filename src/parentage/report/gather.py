@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 import os
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -97,23 +97,11 @@ NextSet = tuple[tuple[int, ...], float]
 """Another candidate parent set of a child: how much higher it scores, or lower if negative."""
 
 
-@dataclass(frozen=True)
-class Alternatives:
-    """The networks close to the best.
-
-    Parameters
-    ----------
-    words
-        How many there are.
-    classes
-        Of every class the number of networks, how many times less probable the best of them is, and
-        what it does differently.
-    left_out
-        Number of classes that are not listed.
-    """
+class Alternatives(NamedTuple):
+    """The networks close to the best: how many, in what their classes differ, how many are left."""
 
     words: str
-    classes: tuple[tuple[int, float, str], ...]
+    classes: tuple[str, ...]
     left_out: int
 
 
@@ -231,10 +219,8 @@ def gather(
     *,
     table: Table | None = None,
     lists: CandidateLists | None = None,
-    parameters: Parameters | None = None,
     support: Support | None = None,
     title: str | None = None,
-    provenance: Mapping[str, Any] | None = None,
     path: str = "",
 ) -> Page:
     """Collect everything that the page shows.
@@ -242,23 +228,19 @@ def gather(
     Parameters
     ----------
     result
-        A solution, a network, parameters, or what a network's JSON file holds.
+        A solution, a network, parameters, or a record of all that is known.
     table
-        The data: counts, probabilities (unless given), why other parents are not there.
+        The data: counts, probabilities (unless known), why other parents are not there.
     lists
         The candidate lists: the next best parent sets of every variable.
-    parameters
-        Probabilities; by default those of the table.
     support
         How sure every arc is (:func:`parentage.support`), and the networks close to the best.
     title
         What to call it; by default the name of the source.
-    provenance
-        Where it comes from; see :func:`parentage.network.formats.network_json.provenance_of`.
     path
         Over which penalties the network stays the same, in a phrase for the summary.
     """
-    record = NetworkRecord.of(result, parameters, provenance)
+    record = NetworkRecord.of(result)
     network, scope, parameters = record.network, record.scope, record.parameters
     if support is not None and support.network != network:
         raise InputError("the support belongs to another network")
@@ -454,14 +436,13 @@ def alternatives(near: NearOptimal) -> Alternatives:
     count, factor = len(near.classes), math.exp(near.width * near.unit)
     best = "the best" if near.complete else "the best one found"
     words = within_text(len(near), count, factor, complete=near.complete, best=best)
-    listed = [
-        (
-            len(members),
-            near.times_less(number),
-            "; ".join(_difference(**near.difference(number))) or "the same links",
+    listed = []
+    for at, members in enumerate(near.classes[:MOST_CLASSES]):
+        difference = "; ".join(_difference(**near.difference(at))) or "the same links"
+        how = f", {near.times_less(at):.3g} times less probable: {difference}."
+        listed.append(
+            counted(len(members), "network") + (how if at else ": the class of the network above.")
         )
-        for number, members in enumerate(near.classes[:MOST_CLASSES])
-    ]
     words = f"{words[0].upper()}{words[1:]}."
     return Alternatives(words, tuple(listed), max(0, count - MOST_CLASSES))
 

@@ -25,6 +25,7 @@ from parentage.errors import shortened
 from parentage.files.atomic import csv_text, write_text
 from parentage.network.expectation import distributions
 from parentage.network.formats import is_page, write_network
+from parentage.network.record import NetworkRecord
 from parentage.report.gather import MOST_WORK, gather
 from parentage.view.drawing import Confidence, Stroke, network_drawing, opacity_of, printable
 from parentage.view.figure import parts_svg
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from parentage.data.table import Table
     from parentage.network.network import Network
     from parentage.network.parameters import Parameters
-    from parentage.network.record import NetworkRecord
     from parentage.optimise.solution import Solution
     from parentage.report.gather import Page, Refused, WhatIf
     from parentage.scoring.constraints import Arc
@@ -113,18 +113,15 @@ def save(
 
     The file appears whole or not at all.
     """
+    record = NetworkRecord.of(result, parameters, provenance)
     if is_page(path):
         page = gather(
-            result, table=table, lists=lists, parameters=parameters, support=support, title=title,
-            provenance=provenance, path=path_words,
-        )  # fmt: skip
+            record, table=table, lists=lists, support=support, title=title, path=path_words
+        )
         write_text(path, document(page))
         return
     shares = None if support is None else support.shares
-    write_network(
-        result, path, table=table, parameters=parameters, provenance=provenance, support=shares,
-        size=size,
-    )  # fmt: skip
+    write_network(record, path, table=table, support=shares, size=size)
 
 
 def document(page: Page) -> str:

@@ -21,7 +21,7 @@ import os
 import re
 from dataclasses import replace
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import refuse_folder, resolved, write_text
@@ -81,8 +81,6 @@ def write_network(
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
-    parameters: Parameters | None = None,
-    provenance: Mapping[str, Any] | None = None,
     support: Mapping[Arc, float] | None = None,
     size: str | None = None,
 ) -> None:
@@ -96,13 +94,8 @@ def write_network(
     path
         Where to write; the file appears whole or not at all.
     table
-        The data: parameters are taken from it when not given, and the gains
-        (BIC) of a bare network.
-    parameters
-        Conditional probability tables, for formats that hold them.
-    provenance
-        Where the network comes from, for JSON; see
-        :func:`parentage.network.formats.network_json.provenance_of`.
+        The data: parameters are taken from it where the result has none, and the gains (BIC) of a
+        bare network.
     support
         How sure every arc is, from 0 to 1, drawn as its opacity.
     size
@@ -111,7 +104,7 @@ def write_network(
     """
     name = os.fspath(path)
     kind = _format_of(name, None, (*EXTENSIONS, PAGES[0]))
-    record = NetworkRecord.of(result, parameters, provenance)
+    record = NetworkRecord.of(result)
     network, gains = record.network, record.gains
     needed = kind in WITH_PARAMETERS or (kind == "json" and table)
     if record.parameters is None and table is not None and needed:
