@@ -113,7 +113,10 @@ def as_text(found: Overview, table: Table, *, completed: bool = False) -> str:
             "learn lists all candidate sets, finds the best network and proves it optimal."
         )
     if completed:
-        lines.append(_completed_text())
+        lines.append(
+            "This forecast is for one step of --missing em. learn repeats the step until the "
+            "network no longer changes; a time limit ends it after the current step."
+        )
     if not found.ends_by_itself:
         lines.append(_no_end_text(found.score))
     return "\n".join(lines)
@@ -130,26 +133,17 @@ def _no_end_text(score: str) -> str:
     )
 
 
-def _completed_text() -> str:
-    return (
-        "This forecast is for one step of --missing em. learn repeats the step until the network "
-        "no longer changes; a time limit ends it after the current step."
-    )
-
-
 def _forecast_text(forecast: Forecast) -> str:
     sets = number(forecast.sets)
     took = "less than 0.1 s" if forecast.seconds < 0.1 else duration(forecast.seconds)
-    how = {
-        "searched": f"Scoring cross-tabulates {sets} sets of variables",
-        "counted": f"Scoring cross-tabulates {sets} sets of variables",
-        "extrapolated": f"Scoring cross-tabulates very roughly {sets} sets of variables",
-        "at most": f"Scoring cross-tabulates at most {sets} sets of variables",
-    }[forecast.basis]
+    how = {"extrapolated": "very roughly ", "at most": "at most "}.get(forecast.basis, "")
     about = "" if took == "ages" or took.startswith("less") else "about "
     memory = "less than 1 MB" if forecast.memory < 10**6 else gigabytes(forecast.memory)
     far = ": far beyond any machine" if forecast.memory >= FAR_BEYOND else ""
-    return f"{how}: {about}{took} on one core, {memory} of memory{far}."
+    return (
+        f"Scoring cross-tabulates {how}{sets} sets of variables: "
+        f"{about}{took} on one core, {memory} of memory{far}."
+    )
 
 
 def _up_to_text(found: Overview) -> list[str]:

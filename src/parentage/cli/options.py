@@ -216,7 +216,8 @@ class GroupedCommand(click.Command):
     def note_on(self, ways: Iterable[Way | str], ctx: click.Context) -> str:
         """Say how a way out is taken that this command has no option for; nothing if it has."""
         for way in ways:
-            if isinstance(way, Way) and self._reads_by_recipe(flag := _flag_of(way)):
+            flag = way.typed("command line").split()[0] if isinstance(way, Way) else ""
+            if isinstance(way, Way) and self._reads_by_recipe(flag):
                 gaps = way.setting == "na" and not ctx.params.get("auto")
                 more = [Way("auto", True)] if gaps else []  # what to do about missing values
                 calls = "\n  ".join(self._calls([way, *more], ctx))
@@ -241,7 +242,7 @@ class GroupedCommand(click.Command):
         """Yield every group that has options, with them."""
         options = [p for p in self.get_params(ctx) if isinstance(p, click.Option)]
         for group in GROUPS:
-            found = [o for o in options if group_of(o) == group]
+            found = [o for o in options if getattr(o, "group", "Help") == group]  # click's own one
             if found:
                 yield group, found
 
@@ -269,15 +270,6 @@ def _retyped(parameter: click.Parameter, value: Any) -> str:
         values = value if isinstance(value, tuple) else (value,)
         return " ".join(f"{flag} {shlex.quote(str(one))}" for one in values)
     return " ".join(map(shlex.quote, value if isinstance(value, tuple) else (value,)))
-
-
-def _flag_of(way: Way) -> str:
-    return way.typed("command line").split()[0]
-
-
-def group_of(one: click.Option) -> str:
-    """Return the group of an option; click's own one shows help."""
-    return one.group if isinstance(one, GroupedOption) else "Help"
 
 
 def command(**facts: Any) -> Callable[[Callable[..., Any]], GroupedCommand]:
@@ -343,7 +335,9 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         first = first_sentence(help_text)[:-1]
         help_text = help_text.replace(first, f"{first} (repeatable)", 1)
     else:
-        facts |= {"type": _click_type(typed), "default": default}
+        is_number = typed.kind in (int, float)
+        facts["type"] = Number(typed.kind, typed.least) if is_number else typed.kind
+        facts["default"] = default
         facts["show_default"] = default is not None
     return click.option(
         *flags_of(field), field.name, cls=GroupedOption,
@@ -351,10 +345,6 @@ def _click_option(group: str, field: dataclasses.Field[Any]) -> Callable[[Any], 
         values=[] if "|" in (typed.metavar or "") else [name for name, _ in typed.values],
         **facts,
     )  # fmt: skip
-
-
-def _click_type(typed: Option) -> Any:
-    return typed.kind if typed.kind not in (int, float) else Number(typed.kind, typed.least)
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]  # generic in new versions of click

@@ -24,7 +24,6 @@ must fit them: these columns, with these states and cut points. A file of settin
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 from parentage.data.settings import Reading  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, counted, shown_names
 from parentage.files.atomic import write_text
-from parentage.files.decoding import DecodingError, decoded
+from parentage.files.decoding import DecodingError, decoded, fields_in, plain
 from parentage.files.source import open_source
 from parentage.work.settings import changed
 
@@ -225,7 +224,7 @@ class Recipe:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values that JSON can hold; :meth:`from_dict` is the way back."""
-        settings = {name: _plain(getattr(self.settings, name)) for name in changed(self.settings)}
+        settings = {name: plain(getattr(self.settings, name)) for name in changed(self.settings)}
         settings.pop("recipe", None)  # this one says as much
         if settings.pop("rate", None) is not None:
             settings["missing"] = self.settings.rule  # as it is typed
@@ -259,22 +258,13 @@ class Recipe:
         return recipe
 
 
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, Decision):
-        return _short(value)
-    return [_plain(item) for item in value] if isinstance(value, tuple) else value
-
-
-def _short(record: Any) -> dict[str, Any]:
+def _short(record: ColumnRecipe | ReadingAccount) -> dict[str, Any]:
     """Return the fields that are not at their default."""
-    content = {}
-    for entry in dataclasses.fields(record):
-        value = _plain(getattr(record, entry.name))
-        if value not in (None, [], {}, 0) or entry.name == "rows_read":
-            content[entry.name] = value
-    return content
+    return {
+        name: value
+        for name, value in fields_in(record).items()
+        if value not in (None, [], {}, 0) or name == "rows_read"
+    }
 
 
 def _missing_parts(account: ReadingAccount, missing: str) -> list[str]:
@@ -359,17 +349,9 @@ def read_recipe(path: str | os.PathLike[str]) -> Recipe:
 
 
 def _pairs(facts: Mapping[str, Any]) -> list[str]:
-    return [f"{name} = {_value(value)}" for name, value in facts.items()]
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, list):
-        return "[" + ", ".join(map(_value, value)) + "]"
-    return repr(value)
+    """Write lines of TOML; texts, numbers, truth values and lists of them are as in JSON."""
+    written = {name: json.dumps(value, ensure_ascii=False) for name, value in facts.items()}
+    return [f"{name} = {text}".replace("\x7f", "\\u007f") for name, text in written.items()]
 
 
 def _comment(text: str) -> str:

@@ -61,7 +61,8 @@ class PackedColumn:
     @property
     def nbytes(self) -> int:
         """Bytes of all planes."""
-        return sum(plane.nbytes for plane in self._all())
+        missing = 0 if self._missing is None else self._missing.nbytes
+        return missing + sum(plane.nbytes for plane in self._planes)
 
     @property
     def has_holes(self) -> bool:
@@ -124,9 +125,6 @@ class PackedColumn:
     def become(self, other: PackedColumn) -> None:
         """Take the planes of another column; those of before are let go."""
         self._planes, self._missing = other._planes, other._missing
-
-    def _all(self) -> list[Octets]:
-        return [*self._planes, *([] if self._missing is None else [self._missing])]
 
     def _empty(self) -> Octets:
         return np.zeros(-(-self.n_rows // 8), np.uint8)

@@ -167,7 +167,7 @@ def _parquet(source: Source) -> Detected:
 def _by_text(text: str, suffix: str) -> Detected:
     if _looks_like_arff(text):
         return Detected("table", "arff")
-    if _looks_like_pss(text):
+    if _PSS_FIRST.match(next(_significant(text), "")):  # META or VAR
         return Detected("lists", "pss")
     if looks_like_dat(text):
         return Detected("table", "dat")
@@ -185,11 +185,6 @@ def _looks_like_arff(text: str) -> bool:
     lines = (line.strip() for line in text.split("\n", 10_000)[:10_000])
     first = next((line for line in lines if line and line[0] != "%"), "")
     return ARFF_DECLARATION.match(first) is not None
-
-
-def _looks_like_pss(text: str) -> bool:
-    """Tell whether the first line that is neither blank nor a comment is META or VAR."""
-    return _PSS_FIRST.match(next(_significant(text), "")) is not None
 
 
 def _looks_like_jkl(text: str) -> bool:
