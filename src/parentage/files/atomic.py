@@ -39,23 +39,20 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     ...     [entry.name for entry in Path(folder).iterdir()]
     ['lists.jkl']
     """
-    target = resolved(path)  # a link stays a link, its file is replaced
-    if _is_special(Path(os.fspath(path))):
-        try:
-            yield Path(os.fspath(path))
-        except OSError as error:
-            raise InputError(_cannot_write(target, error)) from error
-        return
+    given, target = Path(os.fspath(path)), resolved(path)  # a link stays, its file is replaced
     draft = target.with_name(f".parentage-{secrets.token_hex(8)}.part")
+    if _is_special(given):
+        draft = given
     try:
-        try:
-            yield draft
+        yield draft
+        if draft != given:
             draft.replace(target)
-        except OSError as error:
+    except BaseException as error:
+        if draft != given:
+            with suppress(OSError):  # what made writing fail is the error to tell
+                draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
             raise InputError(_cannot_write(target, error)) from error
-    except BaseException:
-        with suppress(OSError):  # what made writing fail is the error to tell
-            draft.unlink(missing_ok=True)
         raise
 
 
