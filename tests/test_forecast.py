@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from parentage.cli.info import as_text
+from parentage.cli.score import overview_text
 from parentage.data.datasets import chest_clinic
 from parentage.errors import ResourceError
 from parentage.scoring.candidates import score_table
@@ -227,7 +227,7 @@ def wide_table() -> Table:
 def test_more_sets_than_a_float_holds(asked: Scoring) -> None:
     table = wide_table()
     found = overview(table, asked)
-    said = as_text(found, table)
+    said = overview_text(found, table)
     assert "over 1e+300 sets of variables: ages on one core, over 1,000 TB" in said
     assert "of memory: far beyond any machine" in said
     read = json.loads(json.dumps(found.to_dict(), allow_nan=False))

@@ -377,7 +377,7 @@ def test_swapped_arguments_of_check(tmp_path: Path) -> None:
 
 
 def test_a_size_that_no_machine_has_is_said_so() -> None:
-    from parentage.cli.info import _forecast_text
+    from parentage.cli.score import _forecast_text
 
     said = _forecast_text(Forecast(10**9, "at most", 10**9, 1e9, 834 * 10**12))
     assert said.endswith("834 TB of memory: far beyond any machine.")

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from naive import TIE, Set
 from naive_scores import NaiveSum
 from parentage import learn
-from parentage.cli.info import as_text
 from parentage.cli.learn import near_json, near_text
+from parentage.cli.score import overview_text
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.errors import InputError, UnprovenWarning
@@ -377,7 +377,7 @@ def test_info_says_where_nothing_ends_the_search() -> None:
     first = overview(wide, Scoring(score="bdeu"))
     assert not first.ends_by_itself
     assert first.variables[0].theorem3pp is None and first.corollary1p is None
-    said = as_text(first, wide)
+    said = overview_text(first, wide)
     assert "BDeu gives no upper limit on the number of parents" in said and "-k 4" in said
     assert overview(wide, Scoring(score="bdeu", max_parents=2)).ends_by_itself
     assert overview(wide, Scoring(max_parents=2)).ends_by_itself

@@ -59,6 +59,7 @@ class LazyGroup(click.Group):
         "apply": "query",
         "sample": "query",
         "explain": "score",
+        "info": "score",
         "support": "report",
         "path": "answers",
         "effect": "answers",
