@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from parentage.arcs.resampling import resampled
-from parentage.data.columns import RawColumn
+from parentage.data.columns import Column
 from parentage.data.formats import frame as batches
 from parentage.data.reading import as_table, read_table
 from parentage.data.table import MISSING, PackedCodes, PackedColumn, Table
@@ -131,7 +131,7 @@ def test_a_packed_table_is_the_table(seed: int, holes: bool) -> None:
 def test_only_who_asks_for_all_codes_unpacks_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither the attribute nor what is learned from the table does."""
     packed = packed_of(random_table(2, holes=False))
-    raw = RawColumn("v", PackedColumn.of(np.array([0, 1, 0])), ["x", "y"])
+    raw = Column("v", PackedColumn.of(np.array([0, 1, 0])), ["x", "y"])
     assert (packed.to_codes() == np.array([packed.column(v) for v in range(7)])).all()
     assert (packed.to_codes([4, 1]) == packed.to_codes()[[4, 1]]).all()
     assert raw.to_codes().tolist() == [0, 1, 0]
@@ -274,7 +274,7 @@ def test_what_is_read_again_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     from parentage.data.formats import frame as frames
 
     raw = batches.gather(map(frames.read, parts), 300)
-    assert all(isinstance(column, RawColumn) and column.packed for column in raw.columns)
+    assert all(isinstance(column, Column) and column.packed for column in raw.columns)
     assert as_table(raw).digest == as_table(raw).digest == as_table(frame).digest
 
 

@@ -55,8 +55,8 @@ def joined(X: object, y: object, name: str, names: tuple[str, ...] | None) -> Ra
             Way("target", ...),
         )
     raw, column = frames.read(X), joined_column(y, name)
-    if raw.n_rows != column.n_rows:
-        raise TableError(f"X has {raw.n_rows} rows and y has {column.n_rows}")
+    if raw.stored_rows != column.stored_rows:
+        raise TableError(f"X has {raw.stored_rows} rows and y has {column.stored_rows}")
     if names is not None and isinstance(X, np.ndarray) and len(names) == len(raw.columns):
         renamed = zip(raw.columns, names, strict=True)
         raw = replace(raw, columns=tuple(c.renamed(n) for c, n in renamed))

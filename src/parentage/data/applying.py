@@ -21,7 +21,6 @@ from parentage.arrays import Flags, Ints
 from parentage.data import missingness, suspicion
 from parentage.data.columns import (
     Column,
-    RawColumn,
     RawTable,
     column_of,
     date_part,
@@ -121,13 +120,13 @@ def apply_recipe(
             if there is not None and there.n_missing:
                 lookup[-1] = _filler(there, column, raw, settings.missing, ways)
     first = next((there for there in cells if there is not None), None)
-    n_rows = raw.n_rows if first is None else first.raw.n_rows
+    n_rows = raw.stored_rows if first is None else first.stored_rows
     return Table(
         tuple(column.name for column in columns),
         tuple(column.states for column in columns),
         _translated(raw, cells, lookups, n_rows),
         {column.name: column.cuts for column in columns if column.cuts is not None},
-        repeats=raw.repeats if first is None else first.raw.repeats,
+        repeats=raw.repeats if first is None else first.repeats,
     )
 
 
@@ -146,7 +145,7 @@ def _states_of(cells: Column | None, column: ColumnRecipe, decimal: str) -> Ints
     if cells is None:
         return np.full(1, MISSING, np.int64)
     if not cells.n_present:
-        return np.full(len(cells.raw.values) + 1, MISSING, np.int64)
+        return np.full(len(cells.values) + 1, MISSING, np.int64)
     if column.cuts is None:
         found = state_numbers(column.name, column.states, cells.labels(), cells.counts > 0)
     elif cells.numbers is None:
@@ -222,14 +221,14 @@ def _translated(
         codes = np.full((len(cells), n_rows), MISSING, np.uint16)
         for row, column, lookup in zip(codes, cells, lookups, strict=True):
             if column is not None:
-                row[:] = lookup.astype(np.uint16)[column.raw.to_codes()]
+                row[:] = lookup.astype(np.uint16)[column.to_codes()]
         return codes
     packed = []
     for column, states in zip(cells, lookups, strict=True):
         lookup = np.where(states == MISSING, -1, states).astype(np.int32)
-        own = None if column is None else column.raw.packed
+        own = None if column is None else column.packed
         if own is None:
-            numbers = np.full(n_rows, -1, np.int32) if column is None else column.raw.to_codes()
+            numbers = np.full(n_rows, -1, np.int32) if column is None else column.to_codes()
             packed.append(PackedColumn.of(narrowed(lookup)[numbers]))
             continue
         packed.append(own.recoded(lookup))
@@ -243,16 +242,15 @@ def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
     told = (*reading.keep, *reading.drop)
     found, na = find_column(raw, column.name, told), column.na
     if column.rule in PARTS:
-        rest, blanked = without_values(found, (*na, *words_for_missing(found.values)), ".")
-        return Column(date_part(rest, column.rule), None, blanked)
+        rest = without_values(found, (*na, *words_for_missing(found.values)), ".")
+        return date_part(rest, column.rule)
     if reading.words_are_missing and not isinstance(found.values, np.ndarray):
         na = (*na, *words_for_missing(found.values).difference(column.states))
     cut = column.cuts is not None
     if isinstance(found.values, np.ndarray) or cut or _numbered(column):
         cells = column_of(found, na, reading.decimal, quantity=cut)
         return cells if cut else replace(cells, numbers=None)
-    rest, blanked = without_values(found, na, reading.decimal)
-    return Column(rest, None, blanked)
+    return without_values(found, na, reading.decimal)
 
 
 def _numbered(column: ColumnRecipe) -> bool:
@@ -267,10 +265,7 @@ def complete_rows(cells: Sequence[Column | None]) -> list[Column | None]:
     if not holes:
         return list(cells)
     complete = np.logical_and.reduce([column.present for column in holes])
-    return [
-        None if c is None else Column(c.raw.chosen_rows(complete), c.numbers, c.blanked)
-        for c in cells
-    ]
+    return [None if c is None else c.chosen_rows(complete) for c in cells]
 
 
 def read_as(
@@ -303,13 +298,13 @@ def read_as(
     account = ReadingAccount(
         source=raw.source,
         format=raw.format,
-        rows_read=raw.total_rows,
-        rows_dropped=raw.total_rows - table.n_rows,
+        rows_read=raw.n_rows,
+        rows_dropped=raw.n_rows - table.n_rows,
         missing={column.name: column.n_missing for column in cells if column.n_missing},
         blanked={column.name: column.blanked for column in cells if column.blanked},
         left_out={name: why for name in raw.names if name not in table.names},
         constant=table.constant,
-        lines=raw.n_rows + raw.empty_lines if len(raw.repeats) else 0,
+        lines=raw.stored_rows + raw.empty_lines if len(raw.repeats) else 0,
         empty_lines=raw.empty_lines,
         decisions=decisions,
     )
@@ -326,7 +321,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     """
     if reading.counts is not None:
         raw = with_counts(raw, reading.counts, reading.decimal)
-    check_rows(raw.total_rows)
+    check_rows(raw.n_rows)
     recipe = replace(_with_na(recipe, reading, raw), settings=replace(reading, recipe=None))
     cells, misfits = list[Column](), list[TableError]()
     for column in recipe.columns:
@@ -457,7 +452,7 @@ def _as_raw(table: Table) -> RawTable:
         codes = table.column(v).astype(np.int32)
         codes[codes == MISSING] = -1
         columns.append(
-            RawColumn(name, codes, states, declared=True, numeric=False, repeats=table.repeats)
+            Column(name, codes, states, declared=True, numeric=False, repeats=table.repeats)
         )
     return RawTable(tuple(columns), table.stored_rows, lambda row: f"row {row}")
 

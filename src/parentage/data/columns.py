@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class RawColumn:
-    """One column of a source.
+class Column:
+    """One column of a source: what is there, and what was found out about it.
 
     Parameters
     ----------
@@ -53,6 +53,10 @@ class RawColumn:
         Why the column cannot be used unless it is dropped; None if it can.
     repeats
         ``uint32[rows]``: how often each row occurs; empty: once, each.
+    numbers
+        The number of each value; None where the column is not numeric, or nobody has looked.
+    blanked
+        Number of cells that a word or a value for missing was in.
     """
 
     name: str
@@ -62,6 +66,8 @@ class RawColumn:
     numeric: bool | None = None
     refused: str | None = None
     repeats: Repeats = field(default_factory=lambda: np.empty(0, np.uint32))
+    numbers: Floats | None = None
+    blanked: int = 0
 
     @property
     def packed(self) -> PackedColumn | None:
@@ -69,16 +75,52 @@ class RawColumn:
         return self.codes if isinstance(self.codes, PackedColumn) else None
 
     @property
-    def n_rows(self) -> int:
-        """Number of rows."""
+    def stored_rows(self) -> int:
+        """Number of rows of the codes."""
         return self.codes.n_rows if isinstance(self.codes, PackedColumn) else len(self.codes)
 
     @property
-    def total_rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows, each counted as often as it occurs."""
-        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.n_rows
+        return int(self.repeats.sum(dtype=np.int64)) if len(self.repeats) else self.stored_rows
 
-    def chosen_rows(self, chosen: npt.NDArray[Any]) -> RawColumn:
+    @property
+    def present(self) -> Flags:
+        """Which cells are not missing."""
+        return self.to_codes() >= 0
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Number of cells with each value, counted as often as their row occurs."""
+        counts = np.zeros(len(self.values) + 1, np.int64)
+        for first in range(0, self.stored_rows, BLOCK):
+            numbers = self.part(first, first + BLOCK).astype(np.int64) + 1  # 0: missing
+            counts += class_sizes(numbers, self.repeats[first : first + BLOCK], len(counts))
+        return counts[1:]
+
+    @property
+    def n_present(self) -> int:
+        """Number of cells that are not missing."""
+        return int(self.counts.sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Number of cells that are missing."""
+        return self.n_rows - self.n_present
+
+    def labels(self) -> list[str]:
+        """Return its values as labels."""
+        if isinstance(self.values, np.ndarray):
+            return [number_label(value) for value in self.values]
+        return list(self.values)
+
+    def observed(self) -> tuple[Floats, Ints]:
+        """Return the numbers that occur, and in how many rows each does."""
+        there = self.counts > 0
+        numbers = np.empty(0) if self.numbers is None else self.numbers[there]
+        return numbers, self.counts[there]
+
+    def chosen_rows(self, chosen: npt.NDArray[Any]) -> Column:
         """Return the rows of a mask, or with these numbers; what is packed stays so."""
         codes = self.to_codes()[chosen]
         return replace(
@@ -87,11 +129,11 @@ class RawColumn:
             repeats=self.repeats[chosen] if len(self.repeats) else self.repeats,
         )
 
-    def renamed(self, name: str) -> RawColumn:
+    def renamed(self, name: str) -> Column:
         """Return the column under another name."""
         return replace(self, name=name)
 
-    def recoded(self, lookup: npt.NDArray[np.int32], values: Sequence[str] | Any) -> RawColumn:
+    def recoded(self, lookup: npt.NDArray[np.int32], values: Sequence[str] | Any) -> Column:
         """Return the column with other values; ``lookup`` has the new code of each, −1 last."""
         codes = self.codes
         if isinstance(codes, PackedColumn):
@@ -107,7 +149,7 @@ class RawColumn:
 
     def to_codes(self) -> CellCodes:
         """Return the codes of all rows."""
-        return self.part(0, self.n_rows)
+        return self.part(0, self.stored_rows)
 
 
 @dataclass(frozen=True)
@@ -118,7 +160,7 @@ class RawTable:
     ----------
     columns
         In the order of the source; names may still be blank or repeated.
-    n_rows
+    stored_rows
         Number of data rows of the source, but for those with the count 0.
     place
         Says where row ``i`` is in the source, for messages: ``"line 7"``.
@@ -130,8 +172,8 @@ class RawTable:
         Rows of the source that were left out because their count is 0.
     """
 
-    columns: tuple[RawColumn, ...]
-    n_rows: int
+    columns: tuple[Column, ...]
+    stored_rows: int
     place: Callable[[int], str]
     source: str = "frame"
     format: str = "frame"
@@ -143,7 +185,7 @@ class RawTable:
         """Names of the columns, in their order."""
         return tuple(column.name for column in self.columns)
 
-    def named(self, name: str) -> RawColumn:
+    def named(self, name: str) -> Column:
         """Return the first column of this name, which is there."""
         return self.columns[self.names.index(name)]
 
@@ -153,9 +195,9 @@ class RawTable:
         return self.columns[0].repeats if self.columns else np.empty(0, np.uint32)
 
     @property
-    def total_rows(self) -> int:
+    def n_rows(self) -> int:
         """Number of rows, each counted as often as it occurs."""
-        return self.columns[0].total_rows if self.columns else self.n_rows
+        return self.columns[0].n_rows if self.columns else self.stored_rows
 
 
 WORDS_FOR_MISSING = frozenset({
@@ -221,7 +263,7 @@ def with_names(raw: RawTable) -> RawTable:
     return replace(raw, columns=tuple(column.renamed(name) for column, name in named))
 
 
-def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> RawColumn:
+def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Column:
     """Make a column of labels from distinct cells as they are in a text.
 
     Blanks around a cell do not count, nor does Ctrl-Z, which DOS writes at the end of a file. A
@@ -237,7 +279,7 @@ def text_column(name: str, codes: CellCodes, cells: Sequence[str | None]) -> Raw
         label = "" if cell is None else cell.strip().rstrip("\x1a")
         if label:
             new_code[i] = position.setdefault(label, len(position))
-    return RawColumn(name, new_code[codes], list(position))
+    return Column(name, new_code[codes], list(position))
 
 
 def number_label(number: float | np.integer[Any] | np.floating[Any]) -> str:
@@ -279,82 +321,19 @@ _PIVOT = 69
 """Years of two digits below it are after 2000, as POSIX has it."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """A raw column and, when it is numeric, the number of each of its values.
-
-    ``blanked`` counts the cells that a word or a value for missing was in.
-    """
-
-    raw: RawColumn
-    numbers: Floats | None
-    blanked: int = 0
-
-    @property
-    def name(self) -> str:
-        """Its name."""
-        return self.raw.name
-
-    @property
-    def present(self) -> Flags:
-        """Which cells are not missing."""
-        return self.raw.to_codes() >= 0
-
-    @cached_property
-    def counts(self) -> Ints:
-        """Number of cells with each value, counted as often as their row occurs."""
-        counts = np.zeros(len(self.raw.values) + 1, np.int64)
-        for first in range(0, self.raw.n_rows, BLOCK):
-            numbers = self.raw.part(first, first + BLOCK).astype(np.int64) + 1  # 0: missing
-            counts += class_sizes(numbers, self.raw.repeats[first : first + BLOCK], len(counts))
-        return counts[1:]
-
-    @property
-    def n_present(self) -> int:
-        """Number of cells that are not missing."""
-        return int(self.counts.sum())
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows, each counted as often as it occurs."""
-        return self.raw.total_rows
-
-    @property
-    def n_missing(self) -> int:
-        """Number of cells that are missing."""
-        return self.n_rows - self.n_present
-
-    def labels(self) -> list[str]:
-        """Return its values as labels."""
-        return labels_of(self.raw)
-
-    def observed(self) -> tuple[Floats, Ints]:
-        """Return the numbers that occur, and in how many rows each does."""
-        there = self.counts > 0
-        numbers = np.empty(0) if self.numbers is None else self.numbers[there]
-        return numbers, self.counts[there]
-
-
-def labels_of(raw: RawColumn) -> list[str]:
-    """Return the values of a column as labels."""
-    if isinstance(raw.values, np.ndarray):
-        return [number_label(value) for value in raw.values]
-    return list(raw.values)
-
-
 def equal_cells(one: Column, other: Column) -> bool:
     """Whether two columns have the same label in every row."""
     own, its = one.labels(), other.labels()
     where = {label: code for code, label in enumerate(own)}
     codes = np.array([*(where.get(label, -2) for label in its), -1])  # the last serves code −1
     return all(
-        np.array_equal(one.raw.part(i, i + BLOCK), codes[other.raw.part(i, i + BLOCK)])
-        for i in range(0, one.raw.n_rows, BLOCK)
+        np.array_equal(one.part(i, i + BLOCK), codes[other.part(i, i + BLOCK)])
+        for i in range(0, one.stored_rows, BLOCK)
     )
 
 
 def column_of(
-    raw: RawColumn,
+    raw: Column,
     na: Sequence[str] = (),
     decimal: str = ".",
     *,
@@ -373,9 +352,9 @@ def column_of(
     quantity
         Dates and amounts are numbers, see :func:`dates_in` and :func:`amounts_in`.
     """
-    cells, blanked = without_values(raw, na, decimal)
+    cells = without_values(raw, na, decimal)
     if raw.declared or raw.numeric is False:
-        return Column(cells, None, blanked)
+        return cells
     if isinstance(cells.values, np.ndarray):
         numbers = cells.values.astype(np.float64)
         if not np.isfinite(numbers).all():
@@ -384,21 +363,21 @@ def column_of(
                 Way("drop", [raw.name], "to leave it out"),
                 "replace them",
             )
-        return Column(cells, numbers, blanked)
+        return replace(cells, numbers=numbers)
     found = numbers_in(cells.values, decimal) if cells.values else None
     if found is None and quantity:
         found = dates_in(cells.values)
         found = amounts_in(cells.values, decimal) if found is None else found
-    return Column(cells, found, blanked)
+    return replace(cells, numbers=found)
 
 
-def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[RawColumn, int]:
-    """Blank the cells with these values, by text or as numbers; return how many they were.
+def without_values(raw: Column, na: Sequence[str], decimal: str) -> Column:
+    """Blank the cells with these values, by text or as numbers.
 
     A value that was declared as a state is one no longer.
     """
     if not na:
-        return raw, 0
+        return raw
     words, meant = set(na), set[float]()
     for word in na:
         number = numbers_in([word], decimal)
@@ -411,17 +390,13 @@ def without_values(raw: RawColumn, na: Sequence[str], decimal: str) -> tuple[Raw
             number = numbers_in([label], decimal) if meant and label not in words else None
             kept[i] = not (label in words or (number is not None and float(number[0]) in meant))
     if kept.all():
-        return raw, 0
-    rest = _keep_values(raw, kept)
-    return rest, Column(rest, None).n_missing - Column(raw, None).n_missing
-
-
-def _keep_values(raw: RawColumn, kept: Flags) -> RawColumn:
+        return raw
     lookup = np.full(len(kept) + 1, -1, np.int32)
     lookup[:-1][kept] = np.arange(int(kept.sum()))
-    if isinstance(raw.values, np.ndarray):
-        return raw.recoded(lookup, raw.values[kept])
-    return raw.recoded(lookup, list(itertools.compress(raw.values, kept)))
+    values = raw.values
+    left = values[kept] if isinstance(values, np.ndarray) else [*itertools.compress(values, kept)]
+    rest = raw.recoded(lookup, left)
+    return replace(rest, blanked=rest.n_missing - raw.n_missing)
 
 
 def numbers_in(labels: Sequence[str], decimal: str = ".") -> Floats | None:
@@ -547,14 +522,14 @@ def _decimal_year(when: datetime) -> float:
     return when.year + (when - start) / (datetime(when.year + 1, 1, 1) - start)
 
 
-def date_part(raw: RawColumn, part: str) -> RawColumn:
+def date_part(raw: Column, part: str) -> Column:
     """Return the year, month or weekday of a column of dates, as labels in their order.
 
     >>> column = text_column("day", np.array([0, 1], np.int32), ["1.2.2024", "29.1.2024"])
     >>> date_part(column, "month").values, date_part(column, "weekday").values
     (['02 Feb', '01 Jan'], ['4 Thu', '1 Mon'])
     """
-    moments = moments_in(labels_of(raw))
+    moments = moments_in(raw.labels())
     if moments is None:
         raise TableError(f"column {raw.name!r} has no {part}: it does not hold dates")
     labels = [_label_of_part(moment, part) for moment in moments]
@@ -618,7 +593,7 @@ def with_counts(raw: RawTable, name: str, decimal: str) -> RawTable:
         raise TableError(f"no column {name!r} to take counts from; {did_you_mean(name, raw.names)}")
     column = raw.named(name)
     _refuse_twice(raw, name)
-    codes, labels = column.to_codes(), labels_of(column)
+    codes, labels = column.to_codes(), column.labels()
     known = [numbers_in([label], decimal) for label in labels]
     values = np.array([np.nan if number is None else number[0] for number in known] + [0.0])
     values[:-1][[label in WORDS_FOR_MISSING for label in labels]] = 0.0
@@ -646,9 +621,10 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
         times = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
         raise TableError("sample_weight does not hold numbers") from None
-    if times.shape != (raw.n_rows,):
+    if times.shape != (raw.stored_rows,):
         raise TableError(
-            f"sample_weight has shape {times.shape}; it is one number for each of {raw.n_rows} rows"
+            f"sample_weight has shape {times.shape}; it is one number for each of "
+            f"{raw.stored_rows} rows"
         )
     if not times.any():
         raise TableError("every sample_weight is zero, so no row is left")
@@ -678,14 +654,14 @@ def repeated(raw: RawTable, times: Floats) -> RawTable:
     repeats = times[there].astype(np.uint32)
     repeats.setflags(write=False)
     columns, place = raw.columns, raw.place
-    if len(there) < raw.n_rows:
+    if len(there) < raw.stored_rows:
         columns = tuple(column.chosen_rows(there) for column in columns)
     return replace(
         raw,
         columns=tuple(replace(column, repeats=repeats) for column in columns),
-        n_rows=len(there),
+        stored_rows=len(there),
         place=lambda row: place(int(there[row])),
-        empty_lines=raw.n_rows - len(there),
+        empty_lines=raw.stored_rows - len(there),
     )
 
 
@@ -698,7 +674,7 @@ def may_be_counts(column: Column) -> bool:
     """Tell whether name and values may be those of counts; missing: no such rows."""
     if not (named_counts(column) or _MAY_BE.fullmatch(column.name)):
         return False
-    if column.numbers is None or column.raw.n_rows < FEWEST_LINES or not column.n_present:
+    if column.numbers is None or column.stored_rows < FEWEST_LINES or not column.n_present:
         return False
     seen = column.numbers[column.counts > 0]
     if seen.min() < 0 or seen.max() < 2 or bool((seen != np.floor(seen)).any()):
@@ -713,7 +689,7 @@ def why_not_counts(column: Column, others: Sequence[Column], quantities: Collect
     not few of those there could be. Under a name that may well mean something else, two equal lines
     must have been likely if the columns were independent.
     """
-    lines = column.raw.n_rows
+    lines = column.stored_rows
     if len(others) < 2:
         return "there are fewer than two other columns"
     if int((column.counts > 0).sum()) < 2:
@@ -740,10 +716,9 @@ def _cells_of(columns: Sequence[Column]) -> float:
     sized = sorted(columns, key=lambda column: -int((column.counts > 0).sum()))
     kept: list[Column] = []
     for column in sized:
-        codes = column.raw.to_codes().astype(np.int64)
+        codes = column.to_codes().astype(np.int64)
         pairs = (
-            other.raw.to_codes().astype(np.int64) * (len(column.raw.values) + 1) + codes
-            for other in kept
+            other.to_codes().astype(np.int64) * (len(column.values) + 1) + codes for other in kept
         )
         if not any(
             len(np.unique(pair)) == int((other.counts > 0).sum())
@@ -757,8 +732,8 @@ def _repeats_a_row(columns: Sequence[Column], lines: int) -> bool:
     """Whether two of the first lines are equal in all these columns."""
     labels = np.zeros(lines, np.int64)
     for column in columns:
-        own = column.raw.part(0, lines).astype(np.int64) + 1
-        labels = np.unique(labels * (len(column.raw.values) + 1) + own, return_inverse=True)[1]
+        own = column.part(0, lines).astype(np.int64) + 1
+        labels = np.unique(labels * (len(column.values) + 1) + own, return_inverse=True)[1]
         if int(labels.max()) == lines - 1:
             return False
     return True
@@ -769,7 +744,7 @@ def no_column(name: str, raw: RawTable) -> TableError:
     return TableError(f"no column {name!r}; {did_you_mean(name, raw.names)}")
 
 
-def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> RawColumn:
+def find_column(raw: RawTable, name: str, told: Collection[str] = ()) -> Column:
     """Return a column by name; another of that name is refused unless its place was ``told``."""
     if name not in raw.names:
         raise no_column(name, raw)

@@ -39,11 +39,9 @@ from parentage.data import discretize, missingness, relations, suspicion
 from parentage.data.applying import check_rows, complete_rows, fresh_label, read_as
 from parentage.data.columns import (
     Column,
-    RawColumn,
     RawTable,
     column_of,
     date_part,
-    labels_of,
     number_label,
     numbers_in,
     unnamed,
@@ -374,7 +372,7 @@ def look(
     choices = choices_of(reading, raw.names)
     if reading.counts is not None:
         raw = with_counts(raw, reading.counts, reading.decimal)
-    check_rows(raw.total_rows)
+    check_rows(raw.n_rows)
     columns = _kept(raw.columns, choices)
     marked = _marks_missing(columns)
     cells = [_cells(column, choices[column.name], reading, marked) for column in columns]
@@ -420,7 +418,7 @@ def recipe_for(looked: Looked, reading: Reading) -> Recipe:
     return Recipe(replace(reading, recipe=None), tuple(made))
 
 
-def _marks_missing(columns: Sequence[RawColumn]) -> bool:
+def _marks_missing(columns: Sequence[Column]) -> bool:
     """Whether a table writes NA, NaN or null for missing values, so that None is a label."""
     return any(
         not MARKS.isdisjoint(column.values)
@@ -429,7 +427,7 @@ def _marks_missing(columns: Sequence[RawColumn]) -> bool:
     )
 
 
-def _cells(column: RawColumn, choice: ColumnChoice, reading: Reading, marked: bool) -> Column:
+def _cells(column: Column, choice: ColumnChoice, reading: Reading, marked: bool) -> Column:
     """Find out which cells of a column are missing, and which are numbers."""
     na = choice.na
     if reading.words_are_missing and not column.declared and column.numeric is None:
@@ -440,8 +438,7 @@ def _cells(column: RawColumn, choice: ColumnChoice, reading: Reading, marked: bo
             words -= {"None"} if numbers_in(others, reading.decimal) is None else set()
         na = (*na, *words)
     if choice.part is not None:
-        rest, blanked = without_values(column, na, reading.decimal)
-        return Column(date_part(rest, choice.part), None, blanked)
+        return date_part(without_values(column, na, reading.decimal), choice.part)
     quantity = choice.by_name and choice.rule is not None
     return column_of(column, na, reading.decimal, quantity=quantity)
 
@@ -455,7 +452,7 @@ def check_missing(missing: str) -> None:
         )
 
 
-def _kept(columns: Sequence[RawColumn], choices: Mapping[str, ColumnChoice]) -> list[RawColumn]:
+def _kept(columns: Sequence[Column], choices: Mapping[str, ColumnChoice]) -> list[Column]:
     """Return the columns that are not left out; refuse those that cannot be read."""
     kept = [column for column in columns if not choices[column.name].dropped]
     seen: dict[str, int] = {}
@@ -521,7 +518,7 @@ def _text_at(name: str, row: int, raw: RawTable) -> str | None:
     """Return what a cell that is treated as missing holds in the source; None: nothing."""
     column = raw.named(name)
     code = int(column.part(row, row + 1)[0])
-    return None if code < 0 else labels_of(column)[code]
+    return None if code < 0 else column.labels()[code]
 
 
 def _complete(columns: Sequence[Column]) -> list[Column]:
@@ -573,8 +570,8 @@ def _is_continuous(column: Column, choice: ColumnChoice) -> bool:
         return False
     if choice.by_name and choice.rule is not None:
         return choice.part is None
-    if column.numbers is None or column.raw.numeric is not None:
-        return column.raw.numeric is True
+    if column.numbers is None or column.numeric is not None:
+        return column.numeric is True
     observed = column.numbers[column.counts > 0]
     whole = bool((observed == np.floor(observed)).all())
     distinct = len(np.unique(observed))
@@ -622,7 +619,7 @@ def _suspicious(
             quantities.add(one.column)
     for column in columns:
         choice = choices[column.name]
-        if choice.kept or choice.by_name or len(column.raw.repeats):
+        if choice.kept or choice.by_name or len(column.repeats):
             continue
         others = [c for c in columns if c is not column and c.name not in doubtful]
         if (counts := suspicion.counts_in(column, others, quantities)) is not None:
@@ -736,10 +733,10 @@ def _cut_points(
 
 def _as_searched(column: Column, choice: ColumnChoice, cut: bool) -> discretize.SeenColumn:
     """Return a column as the search for cut points sees it."""
-    codes = column.raw.to_codes()
-    repeats = column.raw.repeats.astype(np.int64) if len(column.raw.repeats) else None
+    codes = column.to_codes()
+    repeats = column.repeats.astype(np.int64) if len(column.repeats) else None
     if not cut or column.numbers is None:
-        states = max(len(column.raw.values), 1)
+        states = max(len(column.values), 1)
         return discretize.SeenColumn(codes.astype(np.int64), states, repeats=repeats)
     numbers = np.append(column.numbers, np.nan)[codes]  # −1, the last one, is missing
     return discretize.of_numbers(numbers, 2 if choice.rule is None else choice.rule.bins, repeats)
@@ -748,7 +745,7 @@ def _as_searched(column: Column, choice: ColumnChoice, cut: bool) -> discretize.
 def _states(column: Column, cuts: tuple[float, ...] | None, missing: str) -> ColumnRecipe:
     """Return the states of a column, and the one that missing cells get."""
     if not column.n_present:  # what is missing is its only state
-        states = column.labels() if column.raw.declared else []
+        states = column.labels() if column.declared else []
         label = fresh_label(states)
         return ColumnRecipe(column.name, (*states, label), fill=label)
     if cuts is not None:
@@ -768,7 +765,7 @@ def _states(column: Column, cuts: tuple[float, ...] | None, missing: str) -> Col
 def _labels(column: Column) -> tuple[list[str], int]:
     """Return the labels that are states, and the most frequent one, the first of several."""
     labels = column.labels()
-    if column.raw.declared:
+    if column.declared:
         if len(set(labels)) < len(labels):
             raise TableError(f"column {column.name!r} has two states with the same label")
         return labels, int(column.counts.argmax())

@@ -80,10 +80,10 @@ def explained(
     pairs = len(marks) * len(columns)
     if not marks or pairs > _MOST_PAIRS:
         return [None] * len(marks)
-    lines = columns[0].raw.n_rows
+    lines = columns[0].stored_rows
     rows = min(lines, max(_FEWEST_ROWS, min(_MOST_ROWS, _MOST_CELLS // pairs)))
     chosen = np.linspace(0, lines - 1, rows).astype(np.int64)
-    repeats = columns[0].raw.repeats
+    repeats = columns[0].repeats
     times = repeats[chosen].astype(np.float64) if len(repeats) else np.ones(rows)
     marked = np.array([np.where(flags[chosen], times, 0.0) for _, flags in marks])
     best = [(False, 0.0, "")] * len(marks)
@@ -121,7 +121,7 @@ def _information(some: Floats, every: Floats) -> Floats:
 
 def _few_states(column: Column, chosen: Ints) -> tuple[Ints, int]:
     """Return the states of a column in these rows, −1 where missing; none of many labels."""
-    codes = column.raw.to_codes()[chosen].astype(np.int64)
+    codes = column.to_codes()[chosen].astype(np.int64)
     there = np.flatnonzero(column.counts)
     place = np.full(len(column.counts) + 1, -1, np.int64)  # the last serves code −1
     if len(there) <= _MOST_STATES:
@@ -247,7 +247,7 @@ def _depending(names: Sequence[str], reasons: Mapping[str, Reason]) -> str:
 def n_complete(gaps: Sequence[Column]) -> int:
     """Return the number of rows in which none of these columns is missing."""
     complete = np.logical_and.reduce([column.present for column in gaps])
-    repeats = gaps[0].raw.repeats
+    repeats = gaps[0].repeats
     return int(repeats[complete].sum() if len(repeats) else complete.sum())
 
 
@@ -259,10 +259,10 @@ def missing_together(gaps: Sequence[Column]) -> tuple[list[Column], int]:
     """
     if not gaps:
         return [], 0
-    lines, repeats, n_rows = gaps[0].raw.n_rows, gaps[0].raw.repeats, gaps[0].n_rows
+    lines, repeats, n_rows = gaps[0].stored_rows, gaps[0].repeats, gaps[0].n_rows
     both, block = np.zeros((len(gaps), len(gaps)), np.int64), BLOCK // len(gaps) + 1
     for first in range(0, lines, block):
-        absent = np.array([c.raw.part(first, first + block) < 0 for c in gaps], np.float32)
+        absent = np.array([c.part(first, first + block) < 0 for c in gaps], np.float32)
         times = repeats[first : first + block].astype(np.float64) if len(repeats) else 1
         both += ((absent * times) @ absent.T).astype(np.int64)
     single = both.diagonal()

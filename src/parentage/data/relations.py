@@ -50,7 +50,7 @@ _MOST_ROWS = 2_000
 
 def follow_from_others(columns: Sequence[Column], quantities: Collection[str]) -> list[Objection]:
     """Name the columns that follow from another one; ``quantities`` are to be discretised."""
-    if not columns or columns[0].raw.n_rows < _LEAST_ROWS:
+    if not columns or columns[0].stored_rows < _LEAST_ROWS:
         return []
     found = _duplicates(columns, quantities)
     gone = {one.column for one in found}
@@ -95,9 +95,9 @@ def _superfluous(column: Column, seen: str) -> Objection:
 
 def _same(one: Column, other: Column, quantities: Collection[str]) -> bool:
     """Whether the values of two columns go together one to one, of quantities in order."""
-    partner = np.full(len(one.raw.values) + 1, -2, np.int64)  # the last entry serves code −1
-    for first in range(0, one.raw.n_rows, BLOCK):
-        a, b = one.raw.part(first, first + BLOCK), other.raw.part(first, first + BLOCK)
+    partner = np.full(len(one.values) + 1, -2, np.int64)  # the last entry serves code −1
+    for first in range(0, one.stored_rows, BLOCK):
+        a, b = one.part(first, first + BLOCK), other.part(first, first + BLOCK)
         seen, where = np.unique(a, return_index=True)
         partner[seen] = np.where(partner[seen] == -2, b[where], partner[seen])
         if bool((partner[a] != b).any()):
@@ -117,7 +117,7 @@ def _same(one: Column, other: Column, quantities: Collection[str]) -> bool:
 def _rows(column: Column, chosen: Ints) -> Floats:
     """Return the numbers of a column in these rows; NaN where missing."""
     numbers = np.empty(0) if column.numbers is None else column.numbers
-    return np.append(numbers, np.nan)[column.raw.to_codes()[chosen]]
+    return np.append(numbers, np.nan)[column.to_codes()[chosen]]
 
 
 def _spaced(n_rows: int, most: int) -> Ints:
@@ -129,13 +129,13 @@ def _on_another_scale(columns: Sequence[Column]) -> list[Objection]:
     found: list[Objection] = []
     if not 2 <= len(columns) <= _MOST_PAIRS // 10:
         return found
-    few = _correlations([_rows(c, _spaced(c.raw.n_rows, _MOST_ROWS)) for c in columns])
+    few = _correlations([_rows(c, _spaced(c.stored_rows, _MOST_ROWS)) for c in columns])
     gone = set[int]()
     for i, j in np.argwhere(np.triu(np.abs(few) >= _STRAIGHT, 1)).tolist():
         one, other = columns[i], columns[j]
         if {i, j} & gone or not np.array_equal(one.present, other.present):
             continue
-        every = np.arange(one.raw.n_rows)
+        every = np.arange(one.stored_rows)
         r = float(_correlations([_rows(one, every), _rows(other, every)])[0, 1])
         if abs(r) >= _STRAIGHT:
             gone.add(j)
@@ -159,15 +159,15 @@ def _intervals(quantities: Sequence[Column], labelled: Sequence[Column]) -> list
     if not 0 < pairs <= _MOST_PAIRS:
         return []
     by_label: dict[str, list[str]] = {}
-    some = _spaced(quantities[0].raw.n_rows, _MOST_ROWS)
-    few = [column.raw.to_codes()[some] for column in labelled]
+    some = _spaced(quantities[0].stored_rows, _MOST_ROWS)
+    few = [column.to_codes()[some] for column in labelled]
     for quantity in quantities:
         numbers, order = _in_order(quantity, some)
         for column, codes in zip(labelled, few, strict=True):
             if _are_intervals(codes[order], numbers, pairs):
-                every = np.arange(quantity.raw.n_rows)
+                every = np.arange(quantity.stored_rows)
                 all_numbers, place = _in_order(quantity, every)
-                if _are_intervals(column.raw.to_codes()[place], all_numbers, pairs):
+                if _are_intervals(column.to_codes()[place], all_numbers, pairs):
                     by_label.setdefault(column.name, []).append(quantity.name)
     found = []
     for name, which in by_label.items():

@@ -171,7 +171,7 @@ def objections_to(
     """
     if not column.n_present:
         return []
-    if column.raw.declared or column.raw.numeric is False:
+    if column.declared or column.numeric is False:
         return [] if believed else _all_different(column) or _missing_words(column)
     found = []
     if not believed and (first := _wrong_kind(column, labelled, decimal, signs, to_cut, place)):
@@ -327,11 +327,11 @@ def apart_from(
 def first_cell(column: Column, labels: Collection[str], place: Callable[[int], str]) -> str:
     """Return where the first cell with one of the labels is, in brackets; nothing if none is."""
     codes = [code for code, label in enumerate(column.labels()) if label in labels]
-    rows = np.flatnonzero(np.isin(column.raw.to_codes(), codes))
+    rows = np.flatnonzero(np.isin(column.to_codes(), codes))
     if not len(rows):
         return ""
     row = int(rows[0])
-    label = column.labels()[int(column.raw.part(row, row + 1)[0])]
+    label = column.labels()[int(column.part(row, row + 1)[0])]
     which = f"{label!r}, " if len(codes) > 1 else ""
     return f" ({'' if len(rows) == 1 else 'first: '}{which}{place(row)})"
 
@@ -362,7 +362,7 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
 
 def _padded(column: Column, labelled: bool) -> Objection | None:
     """Say that whole numbers are codes: all have as many digits, and some begin with 0."""
-    labels = [] if isinstance(column.raw.values, np.ndarray) else column.raw.values
+    labels = [] if isinstance(column.values, np.ndarray) else column.values
     lengths, name = {len(label) for label in labels}, column.name
     padded = sorted(label for label in labels if label[0] == "0")
     if labelled or not padded or len(lengths) > 1 or not all(map(str.isdecimal, labels)):
@@ -458,7 +458,7 @@ def _units(distinct: int, rows: int) -> str:
 
 def _in_blocks(column: Column) -> bool:
     """Say whether each number fills as many successive rows as every other, and not a few."""
-    changes = np.count_nonzero(np.diff(column.raw.to_codes()))
+    changes = np.count_nonzero(np.diff(column.to_codes()))
     return are_levels(column) and changes == np.count_nonzero(column.counts) - 1
 
 
@@ -498,7 +498,7 @@ def _why_a_quantity(column: Column, low: float) -> str:
         return f"it begins with {low:.0f}"
     if _NAME_OF_TIME.fullmatch(column.name):
         return "of its name"
-    codes = column.raw.to_codes()
+    codes = column.to_codes()
     numbers = np.empty(0) if column.numbers is None else column.numbers[codes[codes >= 0]]
     return "" if bool((np.diff(numbers) > 0).all()) else "the rows are in another order"
 
@@ -586,7 +586,7 @@ def coded_by_others(found: Sequence[Objection], columns: Sequence[Column]) -> li
         na = next((way.value for way in one.ways if way.setting == "na"), None)
         if column is not None and column.numbers is not None and isinstance(na, list):
             value = np.append(column.numbers == float(str(na[0]).rpartition("=")[2]), False)
-            marks.append((column, value[column.raw.to_codes()]))
+            marks.append((column, value[column.to_codes()]))
             places.append(i)
     reasons = explained(marks, columns)
     meant = {
@@ -689,11 +689,11 @@ def decimal_signs(columns: Sequence[Column]) -> frozenset[str]:
     """Return what stands before fractions in those columns of text where it is clear."""
     found = set[str]()
     for column in columns:
-        if column.raw.declared or isinstance(column.raw.values, np.ndarray):
+        if column.declared or isinstance(column.values, np.ndarray):
             continue
         if column.numbers is not None:
-            found |= {"."} if any("." in label for label in column.raw.values) else set()
-        elif (digits := bare_digits(column.raw.values)) and commas_mean(digits) == "fraction":
+            found |= {"."} if any("." in label for label in column.values) else set()
+        elif (digits := bare_digits(column.values)) and commas_mean(digits) == "fraction":
             found.add(",")
     return frozenset(found)
 

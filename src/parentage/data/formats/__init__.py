@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from parentage.data.columns import RawColumn, RawTable, labels_of, with_names
+from parentage.data.columns import Column, RawTable, with_names
 from parentage.errors import READER, InputError, TableError, Way, counted
 from parentage.files.detect import detect_with_text
 from parentage.files.source import open_source
@@ -87,7 +87,7 @@ def together(tables: Sequence[RawTable]) -> RawTable:
     for other in others:
         _same_columns(first, other)
     columns = tuple(_joined([table.named(name) for table in tables]) for name in first.names)
-    starts = [0, *accumulate(table.n_rows for table in tables)]
+    starts = [0, *accumulate(table.stored_rows for table in tables)]
 
     def place(row: int) -> str:
         at = bisect.bisect_right(starts, row) - 1
@@ -114,7 +114,7 @@ def _same_columns(first: RawTable, other: RawTable) -> None:
         raise TableError(f"{other.source} and {first.source} have columns of the same name")
 
 
-def _joined(columns: Sequence[RawColumn]) -> RawColumn:
+def _joined(columns: Sequence[Column]) -> Column:
     """Return one column with the cells of all; the values are those of any of them."""
     first = columns[0]
     refused = next((column.refused for column in columns if column.refused), None)
@@ -122,11 +122,11 @@ def _joined(columns: Sequence[RawColumn]) -> RawColumn:
     position: dict[Any, int] = {}
     parts = []
     for column in columns:
-        values = column.values if are_numbers else labels_of(column)
+        values = column.values if are_numbers else column.labels()
         new = [position.setdefault(value, len(position)) for value in values]
         parts.append(np.array([*new, -1], np.int32)[column.to_codes()])
     values = np.array([*position]) if are_numbers else [*position]
     declared = all(column.declared for column in columns)
     kinds = {column.numeric for column in columns}
     numeric = kinds.pop() if len(kinds) == 1 else None
-    return RawColumn(first.name, np.concatenate(parts), values, declared, numeric, refused)
+    return Column(first.name, np.concatenate(parts), values, declared, numeric, refused)

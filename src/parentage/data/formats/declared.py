@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from parentage.data.columns import RawColumn, RawTable
+from parentage.data.columns import Column, RawTable
 from parentage.data.formats.delimited import read as read_delimited
 from parentage.data.table import MAX_STATES, as_numbers
 from parentage.errors import TableError, Way, did_you_mean
@@ -63,13 +63,13 @@ class _Attribute:
                 f"{did_you_mean(cell, self.states)}"
             )
 
-    def column(self, lines: list[int]) -> RawColumn:
+    def column(self, lines: list[int]) -> Column:
         codes = np.array(self.codes, np.int32)
         if self.states is not None:
-            return RawColumn(self.name, codes, list(self.states), declared=True, numeric=False)
+            return Column(self.name, codes, list(self.states), declared=True, numeric=False)
         cells = list(self.position)
         if self.refused is not None:
-            return RawColumn(self.name, codes, cells, refused=self.refused)
+            return Column(self.name, codes, cells, refused=self.refused)
         numbers = as_numbers(cells)
         if numbers is None:
             wrong = next(i for i, cell in enumerate(cells) if as_numbers([cell]) is None)
@@ -77,7 +77,7 @@ class _Attribute:
                 f"column {self.name!r}, line {lines[self.codes.index(wrong)]}: {cells[wrong]!r} is "
                 "not a number, but the column is declared numeric"
             )
-        return RawColumn(self.name, codes, numbers, numeric=True)
+        return Column(self.name, codes, numbers, numeric=True)
 
 
 def read_arff(text: str) -> RawTable:
@@ -220,10 +220,10 @@ def read_dat(text: str) -> RawTable:
         _declare(name, int(card), column, raw.place)
         for name, card, column in zip(names, cards, raw.columns, strict=True)
     )
-    return RawTable(tuple(columns), raw.n_rows, raw.place)
+    return RawTable(tuple(columns), raw.stored_rows, raw.place)
 
 
-def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str]) -> RawColumn:
+def _declare(name: str, card: int, column: Column, place: Callable[[int], str]) -> Column:
     if not 1 <= card <= MAX_STATES:
         raise TableError(f"column {name!r} declares {card} states; 1 to {MAX_STATES} are possible")
     states = np.full(len(column.values) + 1, -1, np.int32)
@@ -240,4 +240,4 @@ def _declare(name: str, card: int, column: RawColumn, place: Callable[[int], str
             )
         states[i] = int(label)
     labels = [str(code) for code in range(card)]
-    return RawColumn(name, states[column.to_codes()], labels, declared=True, numeric=False)
+    return Column(name, states[column.to_codes()], labels, declared=True, numeric=False)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import RawColumn, RawTable, text_column, words_for_missing
+from parentage.data.columns import Column, RawTable, text_column, words_for_missing
 from parentage.data.table import as_numbers
 from parentage.errors import (
     DataWarning,
@@ -299,7 +299,7 @@ def _assemble(
         text_column(name, builder.codes(), list(builder.position))
         for name, builder in zip(names, builders, strict=True)
     )
-    rows = columns[0].n_rows
+    rows = columns[0].stored_rows
     if header and rows:
         refuse_headerless(first, columns)
     elif not header:
@@ -401,7 +401,7 @@ def _outside_quotes(block: bytes) -> Octets:
 _FEW_ROWS = 5
 
 
-def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> None:
+def refuse_headerless(names: Sequence[str], columns: Sequence[Column]) -> None:
     """Raise when the line taken as header looks like a row of data.
 
     - Not all names are numbers: every name is missing, or occurs below in its own column, or is
@@ -427,18 +427,18 @@ def refuse_headerless(names: Sequence[str], columns: Sequence[RawColumn]) -> Non
         raise UndecidedError([Objection("", seen, (way,), (way,), refused=True)])
 
 
-def _names_rows(column: RawColumn) -> bool:
+def _names_rows(column: Column) -> bool:
     """Whether a column is another one in every row."""
     codes = column.to_codes()
     return len(codes) > 1 and len(np.unique(codes)) == len(codes) and int(codes.min()) >= 0
 
 
-def warn_of_header(columns: Sequence[RawColumn]) -> None:
+def warn_of_header(columns: Sequence[Column]) -> None:
     """Warn when the first of the rows looks like names: words that never come again.
 
     Only where all columns otherwise repeat themselves, so that a row of its own is unusual.
     """
-    if not columns or columns[0].n_rows <= _FEW_ROWS:
+    if not columns or columns[0].stored_rows <= _FEW_ROWS:
         return
     cells = []
     for column in columns:
@@ -457,20 +457,20 @@ def warn_of_header(columns: Sequence[RawColumn]) -> None:
         )
 
 
-def _could_be_data(cell: str, column: RawColumn) -> bool:
+def _could_be_data(cell: str, column: Column) -> bool:
     above_numbers = as_numbers([cell]) is not None and _numbers(column) is not None
     missing = not cell or bool(words_for_missing([cell]))
     return missing or above_numbers or cell in column.values
 
 
-def _occurs(cell: str, column: RawColumn) -> bool:
+def _occurs(cell: str, column: Column) -> bool:
     if cell in column.values:
         return True
     numbers = _numbers(column)
     return numbers is not None and not bool((numbers == np.floor(numbers)).all())
 
 
-def _numbers(column: RawColumn) -> Floats | None:
+def _numbers(column: Column) -> Floats | None:
     labels = {str(value) for value in column.values}
     labels -= words_for_missing(labels)
     return as_numbers(sorted(labels)) if labels else None

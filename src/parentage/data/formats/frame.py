@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from parentage.data.columns import RawColumn, RawTable, names_apart, text_column, with_names
+from parentage.data.columns import Column, RawTable, names_apart, text_column, with_names
 from parentage.data.table import CellCodes, PackedColumn, narrowed
 from parentage.errors import (
     InputError,
@@ -96,7 +96,7 @@ def _array(values: Any) -> RawTable:
     return RawTable(tuple(columns), len(values), lambda row: f"row {row} (counted from 0)")
 
 
-def _array_column(name: str, cells: Any) -> RawColumn:
+def _array_column(name: str, cells: Any) -> Column:
     """Read one column; None and NaN are missing, objects that are all numbers are numbers."""
     if cells.dtype.kind in "iu":
         return number_column(name, cells, np.ones(len(cells), np.bool_))
@@ -120,32 +120,32 @@ def _is_nothing(cell: Any) -> bool:
     return cell is None or type(cell).__name__ in ("NAType", "NaTType") or bool(cell != cell)
 
 
-def _polars_column(series: pl.Series) -> RawColumn:
+def _polars_column(series: pl.Series) -> Column:
     import polars as pl
 
     name, dtype = series.name, series.dtype
     if isinstance(dtype, pl.Enum):
         codes = series.to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
-        return RawColumn(name, codes, dtype.categories.to_list(), declared=True, numeric=False)
+        return Column(name, codes, dtype.categories.to_list(), declared=True, numeric=False)
     if dtype == pl.Boolean:
         codes = series.cast(pl.Int32).fill_null(-1).to_numpy()
-        return RawColumn(name, codes, ["False", "True"], numeric=False)
+        return Column(name, codes, ["False", "True"], numeric=False)
     if dtype == pl.Null:
-        return RawColumn(name, np.full(len(series), -1, np.int32), [])
+        return Column(name, np.full(len(series), -1, np.int32), [])
     if dtype.is_numeric():
         plain = series.cast(pl.Float64) if dtype == pl.Decimal else series
         filled = plain.is_not_null() & (plain.is_not_nan() if dtype.is_float() else True)
         return number_column(name, plain.filter(filled).to_numpy(), filled.to_numpy())
     if dtype.is_nested() or dtype in (pl.Object, pl.Binary):
         nothing = np.full(len(series), -1, np.int32)
-        return RawColumn(name, nothing, [], refused=f"holds {dtype}, which has no states")
+        return Column(name, nothing, [], refused=f"holds {dtype}, which has no states")
     text = series.cast(pl.String)
     distinct = text.drop_nulls().unique()
     codes = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(-1).to_numpy()
     return text_column(name, codes, distinct.to_list())
 
 
-def number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
+def number_column(name: str, numbers: Any, filled: Any) -> Column:
     """Make a column from the numbers that are there and the mask of their rows.
 
     Zero has no sign: which of two equal zeros is first would depend on the order of the rows.
@@ -154,24 +154,24 @@ def number_column(name: str, numbers: Any, filled: Any) -> RawColumn:
     values = values + values.dtype.type(0)
     codes: CellCodes = np.full(len(filled), -1, np.int32)
     codes[filled] = inverse
-    return RawColumn(name, codes, values)
+    return Column(name, codes, values)
 
 
-def _pandas_column(name: str, series: Any) -> RawColumn:
+def _pandas_column(name: str, series: Any) -> Column:
     if str(series.dtype) == "category":
         codes = series.cat.codes.to_numpy().astype(np.int32)
         labels = [str(category) for category in series.cat.categories]
-        return RawColumn(name, codes, labels, declared=True, numeric=False)
+        return Column(name, codes, labels, declared=True, numeric=False)
     try:
         codes, distinct = series.factorize()
     except TypeError:
         nothing = np.full(len(series), -1, np.int32)
-        return RawColumn(name, nothing, [], refused="holds values that cannot be compared")
+        return Column(name, nothing, [], refused="holds values that cannot be compared")
     codes, values = np.asarray(codes, np.int32), np.asarray(distinct)
     if values.dtype.kind == "b" or all(isinstance(value, bool) for value in values):
-        return RawColumn(name, codes, [str(bool(value)) for value in values], numeric=False)
+        return Column(name, codes, [str(bool(value)) for value in values], numeric=False)
     if values.dtype.kind in "iuf":
-        return RawColumn(name, codes, values)
+        return Column(name, codes, values)
     return text_column(name, codes, [str(value) for value in values])
 
 
@@ -285,7 +285,7 @@ def gather(batches: Iterable[RawTable], n_rows: int) -> RawTable:
             columns = [_Column(column, n_rows) for column in batch.columns]
         for whole, part in zip(columns, batch.columns, strict=True):
             whole.add(part, first)
-        first += batch.n_rows
+        first += batch.stored_rows
     if place is None or first != n_rows:
         raise ValueError(f"only {first} of {n_rows} rows arrived")
     return RawTable(tuple(column.finished() for column in columns), n_rows, place, passing=True)
@@ -294,13 +294,13 @@ def gather(batches: Iterable[RawTable], n_rows: int) -> RawTable:
 class _Column:
     """A column while its batches come: its values are numbered as they are first seen."""
 
-    def __init__(self, column: RawColumn, n_rows: int) -> None:
+    def __init__(self, column: Column, n_rows: int) -> None:
         self._like, self._codes = column, PackedColumn(n_rows)
         self._position: dict[str | float, int] = {}
         self._cells: npt.NDArray[Any] | None = None
         """Numbers themselves, once there are too many; codes say where there is one."""
 
-    def add(self, part: RawColumn, first: int) -> None:
+    def add(self, part: Column, first: int) -> None:
         """Write the cells of a batch, from row ``first`` on."""
         codes, values, position = part.to_codes(), part.values, self._position
         if isinstance(values, np.ndarray):
@@ -310,14 +310,14 @@ class _Column:
                 self._cells[:first] = known[self._codes.part(0, first)]
             if self._cells is not None:
                 cells = np.append(values, np.zeros(1, values.dtype))[codes]
-                self._cells[first : first + part.n_rows] = cells
+                self._cells[first : first + part.stored_rows] = cells
                 self._codes.write(first, np.minimum(codes, 0))
                 return
             values = values.tolist()
         number = [position.setdefault(value, len(position)) for value in values]
         self._codes.write(first, narrowed(np.array([*number, -1]))[codes])
 
-    def finished(self) -> RawColumn:
+    def finished(self) -> Column:
         """Return the whole column."""
         if self._cells is not None:
             filled = self._codes.unpacked() >= 0
