@@ -72,10 +72,16 @@ def stricter(names: Sequence[str], one: Limit, other: Limit) -> Limit:
     (1, 2, 4)
     """
     first, second = limits_by_name(names, one), limits_by_name(names, other)
-    by_name: dict[str, int | None] = {
-        name: min((most[name] for most in (first, second) if name in most), default=None)
-        for name in names
-    }
+    return as_limit(
+        {
+            name: min((most[name] for most in (first, second) if name in most), default=None)
+            for name in names
+        }
+    )
+
+
+def as_limit(by_name: Mapping[str, int | None]) -> Limit:
+    """Return the limits of all variables as one number where they are equal."""
     values = set(by_name.values())
     return values.pop() if len(values) == 1 else by_name
 

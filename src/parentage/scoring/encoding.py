@@ -65,7 +65,7 @@ from parentage.data.table import (
 from parentage.errors import Way
 from parentage.scoring.scores import parse_score
 from parentage.scoring.scores.node_average import observed_rows
-from parentage.scoring.scores.score import HOLE_WAYS, joint_units
+from parentage.scoring.scores.score import HOLE_WAYS, Families, joint_units
 from parentage.scoring.tuning import TUNING
 from parentage.work.memory import require_memory
 
@@ -148,7 +148,7 @@ def merged(table: Table) -> Table:
     >>> merged(table).to_codes().tolist(), merged(table).repeats.tolist()
     ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
     """
-    if table.unit_bits or table.has_holes:  # completed rows are distinct
+    if table.unit_bits or table.has_holes:
         return table
     if table not in _merged:
         found = _merge(table)
@@ -165,6 +165,8 @@ def distinct_rows(table: Table) -> int:
     >>> distinct_rows(Table.from_columns({"a": "xyxxy", "b": "uvuuu"}))
     3
     """
+    if table.unit_bits:  # completed rows are distinct
+        return table.stored_rows
     found = _merged.get(merged(table), 0)
     return found if isinstance(found, int) else 0
 
@@ -401,9 +403,11 @@ def encode(
 
     def distinct() -> int:
         known = distinct_rows(table)
-        return known if known >= table.n_rows // 2 else labels_by(table, [*context, *kept])[1]
+        if table.unit_bits or known >= table.n_rows // 2:
+            return known
+        return labels_by(table, [*context, *kept])[1]
 
-    grid = by.grid(table, kept, times, width, most_parents, distinct)
+    grid = by.grid(Families(table, kept, times, width, most_parents, distinct))
     single = np.array([_G(table, [*context, v], grid.f) for v in kept], np.int64)
     by_speed = np.lexsort((single, table.cardinalities[kept]))
     if not live_only:
@@ -547,7 +551,7 @@ def encode_missing(
         order=np.array(kept, np.int64),
         arity=np.ascontiguousarray(table.cardinalities[kept]),
         codes=np.ascontiguousarray(part.to_codes(kept), np.uint16),
-        grid=score.grid(table, kept, times, width, None, lambda: part.stored_rows),
+        grid=score.grid(Families(table, kept, times, width, None, lambda: part.stored_rows)),
         context_states=times,
         repeats=part.repeats,
         label=label,

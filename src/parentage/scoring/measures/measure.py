@@ -84,7 +84,6 @@ class Measure(ABC):
     @staticmethod
     def caps(encoded: Any, table: Table, rules: RuleSet, h: Ints, width: float) -> dict[str, Ints]:
         """Return what the cap rules prove, per encoded variable; a set may be ``width`` below."""
-        del encoded, table, rules, h, width
         return {}
 
     @property
@@ -110,7 +109,6 @@ class Measure(ABC):
 
     def uncounted(self, sets: int) -> Columns:
         """Return columns for joined sets, before they are counted: no room, counting makes it."""
-        del sets
         return (np.empty(0, np.int64),)
 
     @abstractmethod
@@ -139,7 +137,6 @@ class Measure(ABC):
 
         It is counted and scored.
         """
-        del step
         return new
 
     def best_alone(self, first: NewLevel) -> Ints:
@@ -198,7 +195,6 @@ class Measure(ABC):
 
     def live_at_most(self, deepest: int) -> list[int] | None:
         """Return a proved bound on the live sets of each size; None: no better than all sets."""
-        del deepest
         return None
 
     # Expansion
@@ -228,7 +224,6 @@ class Measure(ABC):
 
     def unexplained(self, table: Table, x: int, parents: Sequence[int]) -> float:
         """Return h of a column of the table in nats; a constant has none."""
-        del table, parents
         (where,) = np.nonzero(self.encoded.order == x)
         return float(self.encoded.grid.to_float(self.plan.h[where[0]])) if len(where) else 0.0
 

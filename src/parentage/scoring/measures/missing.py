@@ -50,7 +50,6 @@ class MissingMeasure(Measure):
         most: int,
     ) -> EncodedMissing:
         """Encode a table with its missing values."""
-        del closed, most
         return encode_missing(table, score, width, context)
 
     residuals = staticmethod(complete_residuals)
@@ -81,7 +80,6 @@ class MissingMeasure(Measure):
         """Return what the rule compares."""
         from parentage.kernels.missing import MissingTerms
 
-        del level, below, store, check
         e, grid = self.encoded, self.encoded.grid
         none = np.empty((0, 0), np.int64)
         return MissingTerms(e.arity, self.plan.h, e.n_rows, grid.unit, grid.cap, none)
@@ -90,13 +88,11 @@ class MissingMeasure(Measure):
         self, members: Members, uncounted: Columns, terms: MissingTerms
     ) -> tuple[Columns, MissingTerms]:
         """Count complete rows, and what is left of every member given the others."""
-        del uncounted
         rows, left = self._count(members)
         return (rows,), terms._replace(left=left)
 
     def stored(self, new: NewLevel, step: LevelStep) -> NewLevel:
         """Leave out what is never seen together, with all that contains it."""
-        del step
         seen = new.columns[0] > 0
         return new_level_of(array[seen] for array in arrays_of(new))
 
@@ -104,7 +100,6 @@ class MissingMeasure(Measure):
         """Bound what larger families score: h over the most rows that a live family has."""
         from parentage.kernels.levels import most_of_live
 
-        del below
         e, grid = self.encoded, self.encoded.grid
         members, bins, rows = level.members, level.bins, level.columns[0]
         least = self.least_products(level, complete_to)

@@ -69,7 +69,6 @@ class PenalisedMeasure(CountedMeasure):
 
     def best_alone(self, first: NewLevel) -> Ints:
         """Return nothing: no set is kept for a variable outside it."""
-        del first
         return np.empty((0, 0), np.int64)
 
     def terms(
@@ -78,7 +77,6 @@ class PenalisedMeasure(CountedMeasure):
         """Return what the rules compare."""
         from parentage.kernels.likelihoods import LikelihoodTerms
 
-        del level, store, check
         e, plan = self.encoded, self.plan
         return LikelihoodTerms(
             e.arity, e.entropies, plan.h, e.grid.unit, e.grid.cap, plan.rules.closed, below[0],
@@ -99,7 +97,6 @@ class PenalisedMeasure(CountedMeasure):
         self, members: Members, uncounted: Columns, terms: LikelihoodTerms
     ) -> tuple[Columns, LikelihoodTerms]:
         """Count G."""
-        del uncounted
         return (self.encoded.count(members),), terms
 
     def stored(self, new: NewLevel, step: LevelStep) -> NewLevel:
@@ -114,7 +111,6 @@ class PenalisedMeasure(CountedMeasure):
 
     def beyond(self, level: Level, below: Columns, complete_to: int) -> npt.NDArray[np.float64]:
         """Bound what larger families score: −h, and the penalty of the fewest joint states."""
-        del below
         encoded = self.encoded
         states = encoded.arity.astype(np.float64)
         least = self.least_products(level, complete_to)
@@ -133,7 +129,6 @@ class PenalisedMeasure(CountedMeasure):
 
     def sweep(self, kind: int, sets: Members, others: Members | None = None) -> Ints:
         """Return G of every set with every variable."""
-        del kind
         others = self.variables if others is None else others
         return sums_with_each(self.swept, sets, others, self.encoded.grid.f[None, :])
 

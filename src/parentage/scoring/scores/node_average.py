@@ -28,10 +28,10 @@ import numpy.typing as npt
 from parentage.data.table import MISSING, Table
 from parentage.errors import TableError, Way, counted
 from parentage.scoring.scores.fixed_point import FixedPoint
-from parentage.scoring.scores.score import Score, entropy_sum, free_parameters
+from parentage.scoring.scores.score import Families, Score, entropy_sum, free_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 @dataclass(frozen=True)
@@ -77,19 +77,10 @@ class NodeAverage(Score):
         """Return the penalty."""
         return self.weight(table) * free_parameters(table, x, parents)
 
-    def grid(
-        self,
-        table: Table,
-        columns: Sequence[int],
-        times: int,
-        width: float,
-        most_parents: int | None,
-        distinct_rows: Callable[[], int],
-    ) -> FixedPoint:
+    def grid(self, families: Families) -> FixedPoint:
         """Return a grid for likelihoods and penalties."""
-        del most_parents, distinct_rows
-        widest = int(table.cardinalities[columns].max(initial=2))
-        return FixedPoint.fit(table.n_rows, self.weight(table) * times, widest, width)
+        w = self.weight(families.table) * families.times
+        return FixedPoint.fit(families.table.n_rows, w, families.widest, families.width)
 
     def unexplained(self, table: Table, x: int, parents: Sequence[int] = ()) -> float:
         """Return N h / n (Theorem 8), h of X over the rows where nothing is missing.

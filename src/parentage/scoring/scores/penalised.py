@@ -25,10 +25,10 @@ from typing import TYPE_CHECKING
 from parentage.errors import InputError
 from parentage.scoring.catalogue import by_name
 from parentage.scoring.scores.fixed_point import FixedPoint
-from parentage.scoring.scores.score import Score, free_parameters
+from parentage.scoring.scores.score import Families, Score, free_parameters
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from parentage.data.table import Table
 
@@ -66,27 +66,16 @@ class Penalised(Score):
         """Return the penalty: no likelihood exceeds −h_X."""
         return self.weight(table) * free_parameters(table, x, parents)
 
-    def grid(
-        self,
-        table: Table,
-        columns: Sequence[int],
-        times: int,
-        width: float,
-        most_parents: int | None,
-        distinct_rows: Callable[[], int],
-    ) -> FixedPoint:
+    def grid(self, families: Families) -> FixedPoint:
         """Return a grid for likelihoods and penalties, of rows with weights if they have them."""
-        del most_parents
-        w, widest = self.weight(table) * times, int(table.cardinalities[columns].max(initial=2))
-        if table.unit_bits:  # completed rows are distinct
-            return FixedPoint.fit(
-                table.n_rows, w, widest, width, lambda: table.stored_rows, table.unit_bits
-            )
-        return FixedPoint.fit(table.n_rows, w, widest, width, distinct_rows)
+        table, w = families.table, self.weight(families.table) * families.times
+        return FixedPoint.fit(
+            table.n_rows, w, families.widest, families.width, families.distinct_rows,
+            table.unit_bits,
+        )  # fmt: skip
 
     def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:
         """Return nothing: the rules say it."""
-        del table, x, parents
         return ""
 
     def on_columns_of(self, table: Table) -> Score:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,26 @@ HOLE_WAYS = (
     Way("missing", "drop", "(or state) when the table is read"),
 )
 """What to do about missing cells where a score cannot deal with them."""
+
+
+class Families(NamedTuple):
+    """The families of some columns of a table that are scored on one grid."""
+
+    table: Table
+    columns: Sequence[int]
+    times: int
+    """Joint states of the required parents, which every family has as well."""
+    width: float
+    """How far a kept set may be below its best subset, in nats."""
+    most_parents: int | None
+    """The most parents besides those required; None: all."""
+    distinct_rows: Callable[[], int]
+    """Counts the distinct rows; called when that helps."""
+
+    @property
+    def widest(self) -> int:
+        """The most states of a column."""
+        return int(self.table.cardinalities[self.columns].max(initial=2))
 
 
 @dataclass(frozen=True)
@@ -74,25 +94,11 @@ class Score(ABC):
         """
 
     @abstractmethod
-    def grid(
-        self,
-        table: Table,
-        columns: Sequence[int],
-        times: int,
-        width: float,
-        most_parents: int | None,
-        distinct_rows: Callable[[], int],
-    ) -> FixedPoint:
-        """Return the grid on which the sums of families of these columns are exact.
-
-        Every family has the required parents as well, which have ``times`` joint states, and
-        ``most_parents`` besides at most; None: all. A kept set may be ``width`` below its best
-        subset, in nats. ``distinct_rows`` counts them, and is called when that helps.
-        """
+    def grid(self, families: Families) -> FixedPoint:
+        """Return the grid on which the sums of families are exact."""
 
     def bound_in_words(self, table: Table, x: int, parents: Sequence[int]) -> str:
         """Return what the price of a family is for; nothing where the rules say it."""
-        del table, x, parents
         return "for the parents"
 
     def unexplained(self, table: Table, x: int) -> float:
@@ -102,7 +108,6 @@ class Score(ABC):
 
     def on_columns_of(self, table: Table) -> Score:
         """Return the score that values families of this table alike when columns are left out."""
-        del table
         return self
 
 

@@ -45,10 +45,10 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from parentage.scoring.scores.fixed_point import FixedPoint, Longs, ln, require_numbers
-from parentage.scoring.scores.score import Score, joint_counts, joint_states
+from parentage.scoring.scores.score import Families, Score, joint_counts, joint_states
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from parentage.data.table import Table
 
@@ -70,9 +70,9 @@ class BySums(Score):
         """Whether m is another function than f, one per number of states of the child."""
         return False
 
-    @abstractmethod
     def value(self, most: int, q: int) -> Longs:
-        """Return f(c) for c = 0 … most, for sets with q joint states."""
+        """Return f(c) for c = 0 … most, for sets with q joint states; c ln c unless said."""
+        return entropy_function(most)
 
     def minus(self, most: int, r: int) -> Longs:
         """Return m(c) for c = 0 … most, for children with r states, if it is not f."""
@@ -80,7 +80,6 @@ class BySums(Score):
 
     def rho(self, n_rows: int, q: int) -> np.longdouble:
         """Return ρ(q)."""
-        del n_rows, q
         return np.longdouble(0)
 
     def constant(self, n_rows: int, r: int) -> np.longdouble:
@@ -97,27 +96,18 @@ class BySums(Score):
 
     def adds(self, q: int) -> bool:
         """Whether price and h add up for parents with q joint states (Theorem 4)."""
-        del q
         return True
 
-    def grid(
-        self,
-        table: Table,
-        columns: Sequence[int],
-        times: int,
-        width: float,
-        most_parents: int | None,
-        distinct_rows: Callable[[], int],
-    ) -> FixedPoint:
+    def grid(self, families: Families) -> FixedPoint:
         """Return a grid for sums over sets of as many joint states as can be met."""
-        del distinct_rows
-        arity = table.cardinalities[columns]
+        n_rows, most = families.table.n_rows, families.most_parents
+        arity = families.table.cardinalities[families.columns]
         largest_first = sorted((int(r) for r in arity), reverse=True)
-        joint = largest_first[: 1 + (len(columns) if most_parents is None else most_parents)]
-        log_q = math.log(times) + math.fsum(math.log(r) for r in joint)
-        largest = self.largest(table.n_rows, log_q, int(arity.max(initial=2))) + width
-        require_numbers(table.n_rows, 48)
-        return FixedPoint.for_sums(table.n_rows, largest, self.leftover(table.n_rows))
+        joint = largest_first if most is None else largest_first[: 1 + most]
+        log_q = math.log(families.times) + math.fsum(math.log(r) for r in joint)
+        largest = self.largest(n_rows, log_q, families.widest) + families.width
+        require_numbers(n_rows, 48)
+        return FixedPoint.for_sums(n_rows, largest, self.leftover(n_rows))
 
     @abstractmethod
     def largest(self, n_rows: int, log_q: float, r: int) -> float:
@@ -292,18 +282,12 @@ class QNML(BySums):
         """Return ln C(N, r q) − ln C(N, q)."""
         return float(log_regret(n_rows, r * q) - log_regret(n_rows, q))
 
-    def value(self, most: int, q: int) -> Longs:
-        """Return c ln c."""
-        del q
-        return entropy_function(most)
-
     def rho(self, n_rows: int, q: int) -> np.longdouble:
         """Return −ln C(N, q)."""
         return np.longdouble(-log_regret(n_rows, q))
 
     def constant(self, n_rows: int, r: int) -> np.longdouble:
         """Return 0: nothing was taken out."""
-        del n_rows, r
         return np.longdouble(0)
 
     def largest(self, n_rows: int, log_q: float, r: int) -> float:
@@ -325,11 +309,6 @@ class FNML(BySums):
         r = int(table.cardinalities[x])
         return math.fsum(float(log_regret(n, r)) for n in joint_counts(table, parents))
 
-    def value(self, most: int, q: int) -> Longs:
-        """Return c ln c."""
-        del q
-        return entropy_function(most)
-
     def minus(self, most: int, r: int) -> Longs:
         """Return c ln c + ln C(c, r) − c ln r."""
         c = np.arange(most + 1, dtype=np.longdouble)
@@ -339,5 +318,4 @@ class FNML(BySums):
 
     def largest(self, n_rows: int, log_q: float, r: int) -> float:
         """Return N ln N + 2 N ln r."""
-        del log_q
         return n_rows * (math.log(n_rows) + 2 * math.log(r))

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.errors import InfeasibleError, InputError, TableError, Way, counted
-from parentage.scoring.account import check_limit
+from parentage.scoring.account import as_limit, check_limit, limits_by_name
 from parentage.scoring.constraints import Constraints, Prior, most_added
 from parentage.scoring.measures import MEASURES
 from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
@@ -26,7 +25,7 @@ from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import observed_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
@@ -182,12 +181,8 @@ class Preparation:
     def limit(self) -> Limit:
         """The limit on parents as reported: one number, None for none, or by name."""
         free = self.table.n_variables - 1
-        by_name = {
-            name: None if k >= free else int(k)
-            for name, k in zip(self.table.names, self.most, strict=True)
-        }
-        values = set(by_name.values())
-        return values.pop() if len(values) == 1 else by_name
+        most = (None if k >= free else int(k) for k in self.most)
+        return as_limit(dict(zip(self.table.names, most, strict=True)))
 
 
 def encode_plans(prepared: Preparation) -> tuple[SearchPlan, ...]:
@@ -308,10 +303,7 @@ def max_parents_by_variable(
 ) -> Ints:
     """Return the limit per column; no limit is n − 1."""
     most = np.full(table.n_variables, table.n_variables - 1, np.int64)
-    if isinstance(max_parents, Mapping):
-        by_name = dict(max_parents)
-    else:
-        by_name = {} if max_parents is None else dict.fromkeys(table.names, max_parents)
+    by_name = limits_by_name(table.names, max_parents)
     for name, limit in [*by_name.items(), *constraints.max_parents.items()]:
         v = table.index(name)
         most[v] = min(most[v], check_limit(limit))
