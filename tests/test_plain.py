@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
     from parentage.scoring.lists import CandidateLists
 
-SCRATCH = {"solve_blocks": {6}, "merge_block": {6}}
+SCRATCH = {"solve_blocks": {6}}
 """Arguments, by place, that hold nothing that counts afterwards, or hold it in any order."""
 
 

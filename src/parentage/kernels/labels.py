@@ -4,15 +4,12 @@
 sight. Where few pairs are possible a table of them is looked up, otherwise a hash table with linear
 probing.
 
-**Equal rows** are found in one pass over blocks of rows. A row is packed into as few 64-bit words
-as its states need. ``keys[row, word]`` are the distinct rows in the order of first sight,
-``repeats[row]`` how often each was seen, and ``slots`` an open hash table (linear probing) of their
-numbers, −1 where it is free.
+**Equal rows** are found in one pass: a row is packed into as few 64-bit words as its states need,
+and ``slots`` is an open hash table (linear probing) of the numbers of distinct rows, −1 where it is
+free.
 """
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 
@@ -58,19 +55,6 @@ def join_labels(labels, n_labels, column, n_states, out):
     return found
 
 
-def first_seen(labels):
-    """Number what occurs in the order of first sight: a number for each, and where each was first.
-
-    >>> [found.tolist() for found in first_seen(np.array([7, 3, 7, 5]))]
-    [[0, 1, 0, 2], [0, 1, 3]]
-    """
-    _, first, which = np.unique(labels, return_index=True, return_inverse=True)
-    order = np.argsort(first)
-    number = np.empty_like(order)
-    number[order] = np.arange(len(order))
-    return number[which], first[order]
-
-
 @njit(wraps=True, **JIT)
 def hash_of(key):
     """Return a number for a row, as if by chance."""
@@ -94,85 +78,6 @@ def slot_of(key, keys, slots):
             break
         at = (at + U(1)) & last
     return at
-
-
-def short_merge(codes, times, word, shift, keys, repeats, slots, found, sieve):
-    """Return about how many microseconds the plain :func:`merge_block` takes."""
-    return math.inf if sieve else 0.5 * (found + codes.shape[1]) * (1 + keys.shape[1])
-
-
-@njit(work=short_merge, **JIT)
-def merge_block(codes, times, word, shift, keys, repeats, slots, found, sieve):
-    """Look up a block of rows and count them; return how many distinct rows there are then.
-
-    Parameters
-    ----------
-    codes
-        ``uint16[variable, row]``.
-    times
-        ``uint32[row]``: how often each row occurs; empty: once, each.
-    word, shift
-        ``int64[variable]``: where the state of a variable is in a key.
-    keys, repeats, slots
-        ``uint64[row, word]``, ``uint32[row]`` and ``int32[a power of two]``, with room for all rows
-        of the block.
-    found
-        Distinct rows before it.
-    sieve
-        Only one row in ``2^sieve`` is looked at: equal rows all or none of them.
-    """
-    n_variables, n_rows = codes.shape
-    packed = np.zeros((n_rows, keys.shape[1]), np.uint64)
-    for v in range(n_variables):
-        for i in range(n_rows):
-            packed[i, word[v]] |= U(codes[v, i]) << U(shift[v])
-    for i in range(n_rows):
-        if sieve > 0 and hash_of(packed[i]) >> U(64 - sieve) != U(0):
-            continue
-        at = slot_of(packed[i], keys, slots)
-        if slots[at] < 0:
-            slots[at] = found
-            for w in range(keys.shape[1]):
-                keys[found, w] = packed[i, w]
-            repeats[found] = 0
-            found += 1
-        repeats[slots[at]] += times[i] if len(times) > 0 else np.uint32(1)
-    return found
-
-
-@merge_block.as_numpy
-def _merge_block(codes, times, word, shift, keys, repeats, slots, found, _sieve):
-    before = int(found)
-    packed = np.zeros((before + codes.shape[1], keys.shape[1]), np.uint64)
-    packed[:before] = keys[:before]
-    for v, column in enumerate(codes):
-        packed[before:, word[v]] |= column.astype(np.uint64) << np.uint64(shift[v])
-    labels = np.zeros(len(packed), np.int64)
-    for w in range(packed.shape[1]):
-        here, first = first_seen(packed[:, w])
-        labels, first = first_seen(labels * len(first) + here)
-    end = len(first)
-    keys[before:end] = packed[first[before:]]
-    repeats[before:end] = 0
-    each = times.astype(np.int64) if len(times) else None
-    repeats[:end] += np.bincount(labels[before:], each, end).astype(np.uint32)
-    enter_rows(keys, before, end, slots)
-    return end
-
-
-def enter_rows(keys, begin, end, slots):
-    """Enter the distinct rows ``begin … end − 1`` into the slots, all at once."""
-    waiting, last = np.arange(begin, end), np.uint64(len(slots) - 1)
-    mixed = np.zeros(len(waiting), np.uint64)
-    for w in range(keys.shape[1]):
-        mixed = (mixed ^ keys[begin:end, w]) * SPREAD
-        mixed ^= mixed >> U(29)
-    at = mixed & last
-    while len(waiting):
-        free = slots[at] < 0
-        slots[at[free]] = waiting[free]
-        still = slots[at] != waiting
-        waiting, at = waiting[still], (at[still] + U(1)) & last
 
 
 @njit(

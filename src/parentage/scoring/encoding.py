@@ -23,8 +23,8 @@ adds.
 
 **Equal rows** are counted once. Every count is a sum over rows, so a row that occurs w times may be
 counted once with the weight w; all counts, and with them G, the scores and the rules, are the
-same whole numbers. The rows are looked at block by block (:mod:`parentage.kernels.labels`): what
-that needs besides the table is proportional to the distinct rows.
+same whole numbers. The rows are sorted block by block, each together with the distinct ones so far:
+what that needs besides the table is proportional to the distinct rows and to a block.
 
 It is done where it pays: when more than ``TUNING.worth_merging`` of the rows are distinct, merging
 ends and the rows are counted as they are. Of very many rows a sample tells that beforehand: equal
@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,8 +80,6 @@ if TYPE_CHECKING:
 
 # Equal rows
 
-
-_Kind = TypeVar("_Kind", bound=np.generic)
 
 _merged: WeakKeyDictionary[Table, Table | int] = WeakKeyDictionary()
 """Tables that were looked at already, as they are encoded more than once.
@@ -146,7 +144,7 @@ def merged(table: Table) -> Table:
 
     >>> table = Table.from_columns({"a": "xyxxy", "b": "uvuuu"})
     >>> merged(table).to_codes().tolist(), merged(table).repeats.tolist()
-    ([[0, 1, 1], [0, 1, 0]], [3, 1, 1])
+    ([[0, 1, 1], [0, 0, 1]], [3, 1, 1])
     """
     if table.unit_bits or table.has_holes:
         return table
@@ -181,11 +179,11 @@ def _merge(table: Table) -> Table | int:
     keys, repeats = _distinct(table, most)
     if len(repeats) > most:
         return len(repeats)
-    codes = layout_of(table.cardinalities).unpack(keys.T)
+    codes = layout_of(table.cardinalities).unpack(keys)
     distinct: Codes | PackedCodes = codes
     if table.packed is not None:
-        distinct = PackedCodes(tuple(map(PackedColumn.of, map(narrowed, codes))), len(keys))
-    return Table(table.names, table.states, distinct, table.cuts, repeats=repeats.copy())
+        distinct = PackedCodes(tuple(map(PackedColumn.of, map(narrowed, codes))), len(repeats))
+    return Table(table.names, table.states, distinct, table.cuts, repeats=repeats)
 
 
 def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np.uint64], Repeats]:
@@ -193,60 +191,54 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
 
     With a ``sieve``, those of a sample of one row in 2^sieve.
     """
-    from parentage.kernels.labels import enter_rows, merge_block
-
-    layout = layout_of(table.cardinalities)
-    keys: npt.NDArray[np.uint64] = np.empty((0, layout.n_words), np.uint64)
+    variables, step = range(table.n_variables), TUNING.rows_merged
+    keys: npt.NDArray[np.uint64] = np.empty((layout_of(table.cardinalities).n_words, 0), np.uint64)
     repeats: Repeats = np.empty(0, np.uint32)
-    slots, found = np.empty(0, np.int32), 0
-    for first, codes in enumerate(blocks_of(table)):
-        room = found + codes.shape[1]
-        if len(keys) < room:
-            keys, repeats = _longer(keys, 2 * room), _longer(repeats, 2 * room)
-            slots = np.full(1 << int(4 * room).bit_length(), -1, np.int32)
-            enter_rows(keys, 0, found, slots)
-        found = int(
-            merge_block(
-                codes,
-                table.repeats[first * TUNING.block_rows : (first + 1) * TUNING.block_rows],
-                layout.word,
-                layout.shift,
-                keys,
-                repeats,
-                slots,
-                np.int64(found),
-                np.int64(sieve),
-            )
-        )
-        if found > most:
+    for first in range(0, table.stored_rows, step):
+        _, words = words_of(table, variables, first, first + step)
+        times: Repeats = table.repeats[first : first + step]
+        times = times if len(times) else np.ones(words.shape[1], np.uint32)
+        if sieve:
+            chosen = _sample(words, sieve)
+            words, times = words[:, chosen], times[chosen]
+        keys, repeats = np.hstack([keys, words]), np.concatenate([repeats, times])
+        order, begins = _classes(keys, len(repeats))
+        starts = np.flatnonzero(begins)
+        keys, repeats = keys[:, order[starts]], np.add.reduceat(repeats[order], starts)
+        if len(repeats) > most:
             break
-    return keys[:found], repeats[:found]
+    return keys, repeats
 
 
-def blocks_of(table: Table) -> Iterator[npt.NDArray[np.uint16]]:
-    """Yield the codes of some rows after the others."""
-    for first in range(0, table.stored_rows, TUNING.block_rows):
-        yield np.ascontiguousarray(table.rows(first, first + TUNING.block_rows), np.uint16)
+def _sample(words: npt.NDArray[np.uint64], sieve: int) -> npt.NDArray[np.bool_]:
+    """``[row]``: whether it is in a sample of one in 2^sieve, which has equal rows all or none."""
+    mixed = np.zeros(words.shape[1], np.uint64)
+    for word in words:
+        mixed = (mixed ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    chosen: npt.NDArray[np.bool_] = mixed >> np.uint64(64 - sieve) == 0
+    return chosen
 
 
 def words_of(
-    table: Table, variables: Sequence[int] | npt.NDArray[np.int64]
+    table: Table,
+    variables: Sequence[int] | npt.NDArray[np.int64],
+    begin: int = 0,
+    end: int | None = None,
 ) -> tuple[Layout, npt.NDArray[np.uint64]]:
-    """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits."""
+    """Pack some variables into ``uint64[word, row]``, the first of them in the lowest digits.
+
+    Of all rows, or of those from ``begin`` to ``end``.
+    """
     variables = np.asarray(variables, np.int64)
     layout = layout_of(table.cardinalities[variables])
-    words, first = np.empty((layout.n_words, table.stored_rows), np.uint64), 0
-    for block in blocks_of(table):
-        last = first + block.shape[1]
-        words[:, first:last] = layout.pack(block[variables], range(len(variables)))
-        first = last
+    end = table.stored_rows if end is None else min(end, table.stored_rows)
+    words = np.empty((layout.n_words, end - begin), np.uint64)
+    for first in range(begin, end, TUNING.block_rows):
+        last = min(first + TUNING.block_rows, end)
+        block = table.rows(first, last)[variables]
+        words[:, first - begin : last - begin] = layout.pack(block, range(len(variables)))
     return layout, words
-
-
-def _longer(array: npt.NDArray[_Kind], room: int) -> npt.NDArray[_Kind]:
-    longer = np.empty((room, *array.shape[1:]), array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 # The encoded table

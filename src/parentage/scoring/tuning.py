@@ -17,8 +17,11 @@ class Tuning:
     rows_at_once
         Rows that are counted together where a set is counted the plain way.
     block_rows
-        Rows that are looked at together when equal ones are merged and states packed into bits, and
-        numbers whose logarithms are taken together.
+        Rows whose states are packed together into words and bits, and numbers whose logarithms are
+        taken together.
+    rows_merged
+        Rows that are sorted together when equal ones are merged (benchmarks/results/rows.md, memory
+        of 10,000,000 rows and more).
     worth_merging
         The share of distinct rows above which nothing is merged (benchmarks/results/rows.md, the
         row of uniform columns beside the others).
@@ -94,6 +97,7 @@ class Tuning:
     many_rows: int = 1 << 22
     rows_at_once: int = 1 << 20
     block_rows: int = 1 << 14
+    rows_merged: int = 1 << 22
     worth_merging: float = 0.75
     sample_bits: int = 6
     sets_at_once: int = 1 << 20
