@@ -1,12 +1,7 @@
-"""Rows as numbers: the partition by some variables as a label per row, and equal rows merged.
+"""Rows as numbers: the partition by some variables as a label per row.
 
-**Labels.** Joining a variable numbers the pairs (label, state) that occur in the order of first
-sight. Where few pairs are possible a table of them is looked up, otherwise a hash table with linear
-probing.
-
-**Equal rows** are found in one pass: a row is packed into as few 64-bit words as its states need,
-and ``slots`` is an open hash table (linear probing) of the numbers of distinct rows, −1 where it is
-free.
+Joining a variable numbers the pairs (label, state) that occur in the order of first sight. Where
+few pairs are possible a table of them is looked up, otherwise a hash table with linear probing.
 """
 
 from __future__ import annotations
@@ -52,61 +47,4 @@ def join_labels(labels, n_labels, column, n_states, out):
             number[slot] = found
             found += 1
         out[i] = number[slot]
-    return found
-
-
-@njit(wraps=True, **JIT)
-def hash_of(key):
-    """Return a number for a row, as if by chance."""
-    mixed = U(0)
-    for w in range(len(key)):
-        mixed = (mixed ^ key[w]) * SPREAD
-        mixed ^= mixed >> U(29)
-    return mixed
-
-
-@njit(**JIT)
-def slot_of(key, keys, slots):
-    """Return the slot where a row is, or where it belongs."""
-    last = U(len(slots) - 1)
-    at = hash_of(key) & last
-    while slots[at] >= 0:
-        same = True
-        for w in range(len(key)):
-            same = same and keys[slots[at], w] == key[w]
-        if same:
-            break
-        at = (at + U(1)) & last
-    return at
-
-
-@njit(
-    wraps=True, work=lambda words, _weights, _label, n_rows, _mask: 6 * n_rows * len(words), **JIT
-)
-def merge_rows(words, weights, label, n_rows, mask):
-    """Mask rows and merge equal ones, in place; return how many are left.
-
-    ``words`` is ``uint64[word, row]``, ``weights`` and ``label`` are ``int64[row]``; rows with
-    the same words have the same label.
-    """
-    bits = 1
-    while 1 << bits < 2 * n_rows:
-        bits += 1
-    slots = np.full(1 << bits, -1, np.int32)
-    n_words, keys = len(mask), words.T
-    key = np.empty(n_words, np.uint64)
-    found = 0
-    for row in range(n_rows):
-        for w in range(n_words):
-            key[w] = words[w, row] & mask[w]
-        slot = slot_of(key, keys, slots)
-        if slots[slot] >= 0:
-            weights[slots[slot]] += weights[row]
-            continue
-        slots[slot] = found
-        for w in range(n_words):
-            words[w, found] = key[w]
-        weights[found] = weights[row]
-        label[found] = label[row]
-        found += 1
     return found

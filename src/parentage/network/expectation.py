@@ -597,8 +597,7 @@ def completed_rows(
     row: each down, and what is left to those that lost most.
     """
     from parentage.kernels.completing import complete_rows
-    from parentage.kernels.labels import merge_rows
-    from parentage.scoring.encoding import layout_of
+    from parentage.scoring.encoding import layout_of, merged_words
 
     layout = layout_of(expected.structure.sizes)
     units = np.rint(expected.weights * unit).astype(np.int64)
@@ -613,9 +612,8 @@ def completed_rows(
         _choices(expected, logs, units, layout),
         LEAST,
     )
-    whole = np.full(len(words), ~np.uint64(0))
-    n = merge_rows(words, weights, np.zeros(len(weights), np.int64), len(weights), whole)
-    return layout.unpack(words[:, :n]), weights[:n].copy()
+    words, weights = merged_words(words, weights)
+    return layout.unpack(words), weights
 
 
 def _cases_of_rows(expected: Expectation) -> tuple[Ints, Ints]:

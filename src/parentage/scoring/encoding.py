@@ -48,7 +48,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -80,6 +80,8 @@ if TYPE_CHECKING:
 
 # Equal rows
 
+
+_Number = TypeVar("_Number", bound=np.integer[Any])
 
 _merged: WeakKeyDictionary[Table, Table | int] = WeakKeyDictionary()
 """Tables that were looked at already, as they are encoded more than once.
@@ -202,12 +204,24 @@ def _distinct(table: Table, most: float, sieve: int = 0) -> tuple[npt.NDArray[np
             chosen = _sample(words, sieve)
             words, times = words[:, chosen], times[chosen]
         keys, repeats = np.hstack([keys, words]), np.concatenate([repeats, times])
-        order, begins = _classes(keys, len(repeats))
-        starts = np.flatnonzero(begins)
-        keys, repeats = keys[:, order[starts]], np.add.reduceat(repeats[order], starts)
+        keys, repeats = merged_words(keys, repeats)
         if len(repeats) > most:
             break
     return keys, repeats
+
+
+def merged_words(
+    words: npt.NDArray[np.uint64], times: npt.NDArray[_Number]
+) -> tuple[npt.NDArray[np.uint64], npt.NDArray[_Number]]:
+    """Return the distinct rows of ``words[word, row]``, and the sum of what is known of each.
+
+    >>> rows, times = merged_words(np.array([[7, 3, 7]], np.uint64), np.array([1, 2, 4]))
+    >>> rows.tolist(), times.tolist()
+    ([[3, 7]], [2, 5])
+    """
+    order, begins = _classes(words, len(times))
+    starts = np.flatnonzero(begins)
+    return words[:, order[starts]], np.add.reduceat(times[order], starts)
 
 
 def _sample(words: npt.NDArray[np.uint64], sieve: int) -> npt.NDArray[np.bool_]:
