@@ -15,6 +15,7 @@ from parentage.answers.validate import (
     EMPTY,
     NAIVE,
     TREE,
+    Fold,
     area_under_curve,
     dealt,
     target_measures,
@@ -94,7 +95,7 @@ def test_measures_are_those_of_scikit_learn(seed: int) -> None:
     predicted = np.round(rng.dirichlet(np.ones(states), len(truth)), 1) + 1e-3
     predicted /= predicted.sum(axis=1, keepdims=True)
     weights = rng.integers(1, 4, len(truth)).astype(np.float64)
-    found = target_measures(predicted, truth, weights)
+    found = target_measures([Fold(0, None, weights, weights, predicted, truth, weights)])
     own = {"sample_weight": weights}
     assert found.accuracy == pytest.approx(
         metrics.accuracy_score(truth, predicted.argmax(axis=1), **own)

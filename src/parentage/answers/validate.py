@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -244,13 +244,7 @@ def validation_of(
         training = table.repeated_rows(counts.sum(axis=0) - counts[number])
         held = table.repeated_rows(counts[number])
         for one in rivals:
-            network, proven = one.learn(training, context.share(1 / (jobs - done)))
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
-                fitted = network.fit(training, smoothing=smoothing)
-            one.add(network, proven, fitted.log_likelihoods(held), held.repeats)
-            if target is not None:
-                one.add_target(fitted.predict(held, target), held, target)
+            one.predict(training, held, smoothing, context.share(1 / (jobs - done)))
             done += 1
             if context.report is not None:
                 phase, seconds = f"fold {number + 1} of {folds}", now() - began
@@ -295,18 +289,24 @@ def dealt(table: Table, folds: int, seed: int) -> Counts:
     return counts
 
 
+class Fold(NamedTuple):
+    """What one way of learning showed on a fold: of the target, on the rows where it is known."""
+
+    arcs: int
+    proven: bool | None
+    logs: Floats
+    weights: Floats
+    shares: Floats
+    truth: Counts
+    known: Floats
+
+
 class Rival:
-    """One way to come to a network, a score or a baseline, and what its folds add up to."""
+    """One way to come to a network, a score or a baseline, and what its folds showed."""
 
     def __init__(self, name: str, target: str | None, scoring: Scoring | None = None) -> None:
         self.name, self.target, self.scoring = name, target, scoring
-        self.logs: list[Floats] = []
-        self.weights: list[Floats] = []
-        self.truths: list[Counts] = []
-        self.predicted: list[Floats] = []
-        self.target_weights: list[Floats] = []
-        self.arcs: list[int] = []
-        self.proven: list[bool | None] = []
+        self.folds: list[Fold] = []
 
     def learn(self, table: Table, context: Context) -> tuple[Network, bool | None]:
         """Return the network, and whether it is proven optimal; None where nothing is searched."""
@@ -324,47 +324,40 @@ class Rival:
         solution = pipeline.optimise(found, asked.optimising, context)
         return solution.network, solution.optimal
 
-    def add(
-        self,
-        network: Network,
-        proven: bool | None,
-        logs: Floats,
-        repeats: npt.NDArray[np.integer[Any]],
-    ) -> None:
-        """Add a fold: its network, the log-likelihoods of its rows, and how often each occurs."""
-        self.logs.append(logs)
-        self.weights.append(repeats.astype(np.float64))
-        self.arcs.append(network.n_arcs)
-        self.proven.append(proven)
-
-    def add_target(self, probabilities: Floats, held: Table, target: str) -> None:
-        """Add the predictions of the rows of a fold in which the target is known."""
-        codes = held.column(held.index(target)).astype(np.int64)
-        known = codes != MISSING
-        self.truths.append(codes[known])
-        self.predicted.append(probabilities[known])
-        self.target_weights.append(self.weights[-1][known])
+    def predict(self, training: Table, held: Table, smoothing: float, context: Context) -> None:
+        """Learn from the other rows, and predict those that are held out."""
+        network, proven = self.learn(training, context)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ParentageWarning)  # complete families do as well
+            fitted = network.fit(training, smoothing=smoothing)
+        weights = held.repeats.astype(np.float64)
+        shares, truth, known = np.empty((0, 0)), np.empty(0, np.int64), np.zeros(len(weights), bool)
+        if self.target is not None:
+            truth = held.column(held.index(self.target)).astype(np.int64)
+            known = truth != MISSING
+            shares, truth = fitted.predict(held, self.target)[known], truth[known]
+        logs = fitted.log_likelihoods(held)
+        own = Fold(network.n_arcs, proven, logs, weights, shares, truth, weights[known])
+        self.folds.append(own)
 
     def result(self, first: Rival) -> Validated:
         """Put the folds together and compare with the first score."""
-        logs, weights = np.concatenate(self.logs), np.concatenate(self.weights)
+        logs, base = (np.concatenate([one.logs for one in own.folds]) for own in (self, first))
+        weights = np.concatenate([one.weights for one in self.folds])
         mean, error = mean_and_error(logs, weights)
         with np.errstate(invalid="ignore"):
-            gained = np.concatenate(first.logs) - logs
+            gained = base - logs
         difference, spread = mean_and_error(gained, weights)
-        targeted = None
-        if self.target is not None:
-            targeted = over_folds(self.predicted, self.truths, self.target_weights)
-        sure = [one for one in self.proven if one is not None]
+        sure = [one.proven for one in self.folds if one.proven is not None]
         return Validated(
             self.name,
             mean,
             error,
             0.0 if first is self else difference,
             0.0 if first is self else spread,
-            float(np.mean(self.arcs)),
+            float(np.mean([one.arcs for one in self.folds])),
             sum(sure) if sure else None,
-            targeted,
+            None if self.target is None else target_measures(self.folds),
         )
 
 
@@ -382,28 +375,17 @@ def mean_and_error(values: Floats, weights: Floats) -> tuple[float, float]:
     return mean, math.sqrt(variance / number)
 
 
-def over_folds(
-    predicted: Sequence[Floats], truths: Sequence[Counts], weights: Sequence[Floats]
-) -> Targeted:
+def target_measures(folds: Sequence[Fold]) -> Targeted:
     """Judge the predictions of all folds together, the area under the curve fold by fold.
 
     Probabilities of different folds are those of different networks: ordered together, a network
     without arcs would be worse than chance, because a state that is rare in the rows held out is
     frequent in those learned from.
     """
-    whole = target_measures(
-        np.concatenate(predicted), np.concatenate(truths), np.concatenate(weights)
+    predicted, truth, weights = (
+        np.concatenate(own)
+        for own in zip(*((one.shares, one.truth, one.known) for one in folds), strict=True)
     )
-    folds = zip(predicted, truths, weights, strict=True)
-    known = [(area, own.sum()) for p, t, own in folds if (area := _area(p, t, own)) is not None]
-    if not known:
-        return replace(whole, auc=None)
-    areas, sizes = zip(*known, strict=True)
-    return replace(whole, auc=float(np.average(areas, weights=sizes)))
-
-
-def target_measures(predicted: Floats, truth: Counts, weights: Floats) -> Targeted:
-    """Judge predictions ``float64[row, state]`` by the true states of the rows."""
     number = weights.sum()
     own = predicted[np.arange(len(truth)), truth]
     certain = np.eye(predicted.shape[1])[truth]
@@ -412,11 +394,16 @@ def target_measures(predicted: Floats, truth: Counts, weights: Floats) -> Target
     distances = ((predicted - certain) ** 2).sum(axis=1)
     if predicted.shape[1] == 2:
         distances /= 2  # both states are off by the same: one is counted
+    areas = [(_area(one.shares, one.truth, one.known), one.known.sum()) for one in folds]
+    auc, known = None, [(area, size) for area, size in areas if area is not None]
+    if known:
+        values, sizes = zip(*known, strict=True)
+        auc = float(np.average(values, weights=sizes))
     return Targeted(
         float(weights @ (predicted.argmax(axis=1) == truth) / number),
         float(weights @ losses / number),
         float(weights @ distances / number),
-        _area(predicted, truth, weights),
+        auc,
     )
 
 
