@@ -189,7 +189,7 @@ def test_what_is_given_is_called() -> None:
     assert told and {at.stage for at in told} == {"scoring"}
 
 
-def test_pictures_show_support_where_it_is_known() -> None:
+def test_pictures_show_support_where_it_is_known(tmp_path: Path) -> None:
     table = chest_clinic(150, seed=2)
     solution = parentage.learn(table)
     found = support(table, bootstrap=5, need=False)
@@ -199,6 +199,9 @@ def test_pictures_show_support_where_it_is_known() -> None:
     plain, strong = solution._repr_html_(), known._repr_html_()
     assert plain != strong and "opacity" in strong
     assert known.network._repr_html_() != solution.network._repr_html_()
+    for result in (known, found.averaged):
+        result.save(tmp_path / "x.svg")
+        assert ", support 1" in (tmp_path / "x.svg").read_text()
     page = found._repr_html_()
     assert "<svg" in page and "<th>adjacency</th>" in page and "need" not in page
     with pytest.raises(InputError, match="another network"):

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import re
 import time
+from dataclasses import replace
 from itertools import combinations, pairwise, permutations, product
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree
@@ -304,7 +305,7 @@ def test_the_picture_has_light_and_dark_and_asks_nobody() -> None:
 def test_colours_need_no_style_sheet() -> None:
     """What librsvg, Inkscape and cairosvg see: every shape has its own colours and sizes."""
     gains = {arc: float(i) for i, arc in enumerate(ASIA.arcs)}
-    svg = ASIA.to_svg(gains, dict.fromkeys(ASIA.arcs, 0.5))
+    svg = replace(ASIA, shares=dict.fromkeys(ASIA.arcs, 0.5)).to_svg(gains)
     assert "var(" not in svg
     root = ElementTree.fromstring(svg)  # noqa: S314  # our own picture
     assert "style" not in root.attrib  # cairosvg takes height:auto for no height at all
@@ -349,9 +350,9 @@ def test_the_legend_says_what_can_be_seen() -> None:
     assert texts(chain.to_svg(directed=True))[3:] == ["3 variables, 2 arcs"]
     meet = Network.from_arcs("abc", [("a", "c"), ("b", "c")])
     gains = {("a", "c"): 2.0, ("b", "c"): 30.0}
-    shown = texts(meet.to_svg(gains, {("a", "c"): 0.25}))[3:]
+    shown = texts(replace(meet, shares={("a", "c"): 0.25}).to_svg(gains))[3:]
     assert shown[:4] == ["this direction only", "gains 2", "gains 30", "support 25%"]
-    assert 'opacity="0.40"' in meet.to_svg(gains, {("a", "c"): 0.25})
+    assert 'opacity="0.40"' in replace(meet, shares={("a", "c"): 0.25}).to_svg(gains)
     assert texts(Network(("a",), ((),)).to_svg())[1:] == ["1 variables, 0 arcs"]
 
 

@@ -43,7 +43,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores.score import free_parameters
 from parentage.scoring.settings import Scoring
-from parentage.view.figure import DARK, FONTS, LIGHT
+from parentage.view.figure import DARK, FONTS, LIGHT, svg_document
 from parentage.work.context import Context, Running, working
 from parentage.work.progress import Progress
 from parentage.work.stop import now
@@ -492,8 +492,7 @@ LETTER = 7.2
 
 TICKS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
-_STYLE = f"""
-@media all{{.parentage{{color-scheme:light dark;max-width:100%;height:auto}}}}
+_STYLE = f"""\
 @media (prefers-color-scheme:dark){{
 .parentage .paper{{fill:{DARK["paper"]}}}
 .parentage text{{fill:{DARK["ink"]}}}
@@ -518,11 +517,6 @@ def svg(path: PenaltyPath) -> str:
         return left + WIDTH * math.log(weight / least) / math.log(most / least)
 
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" class="parentage" role="img" '
-        f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}">',
-        f"<title>{escape(path.sentence())}</title>",
-        f"<style>{_STYLE}</style>",
-        f'<rect class="paper" width="{width:.0f}" height="{height:.0f}" fill="{LIGHT["paper"]}"/>',
         f'<g font-family="{FONTS}" font-size="12" fill="{LIGHT["ink"]}">',
         f'<text x="{left:.1f}" y="18">{escape(path.sentence())}</text>',
     ]
@@ -552,4 +546,4 @@ def svg(path: PenaltyPath) -> str:
                 f'height="{BAR:.0f}" rx="2" fill="{LIGHT["edge"]}">'
                 f"<title>{escape(f'{a} — {b}')}: {low:.3g} to {high:.3g}</title></rect>"
             )
-    return "\n".join([*lines, "</g>", "</svg>", ""])
+    return svg_document(path.sentence(), (width, height), _STYLE, [*lines, "</g>"])

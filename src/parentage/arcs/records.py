@@ -407,7 +407,7 @@ class Support:
         from html import escape
 
         gains = {one.arc: one.gain for one in self.arcs if one.gain is not None}
-        picture = self.network.to_svg(gains, self.shares)
+        picture = self.network.to_svg(gains)
         said = [repr(self), *self.open_points]
         return f"<p>{escape('; '.join(said))}</p>{picture}{_table(self)}"
 

@@ -386,21 +386,19 @@ class Network:
     def to_svg(
         self,
         gains: Mapping[Arc, float] | None = None,
-        support: Mapping[Arc, float] | None = None,
         *,
         directed: bool = False,
     ) -> str:
         """Draw the layered figure (:mod:`parentage.view`).
 
-        Arcs are as wide as what they gain, as strong as their support (by default the network's
+        Arcs are as wide as what they gain, as strong as their support (the network's
         ``shares``), and have a head where all equivalent networks have them in this direction, or
         ``directed`` says that all do.
         """
         from parentage.view.drawing import network_drawing
         from parentage.view.figure import drawing_svg
 
-        known = self.shares if support is None else support
-        return drawing_svg(network_drawing(self, gains, known, directed=directed))
+        return drawing_svg(network_drawing(self, gains, directed=directed))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

@@ -12,6 +12,7 @@ import base64
 import hashlib
 import json
 import math
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -120,8 +121,10 @@ def save(
         )
         write_text(path, document(page))
         return
-    shares = None if support is None else support.shares
-    write_network(record, path, table=table, support=shares, size=size)
+    if support is not None:
+        network = replace(record.network, shares=support.shares)
+        record = replace(record, network=network)
+    write_network(record, path, table=table, size=size)
 
 
 def document(page: Page) -> str:
@@ -249,8 +252,8 @@ def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
             for own in states
         ]
     drawing = network_drawing(
-        page.network, gains, page.shares, directed=page.directed, confidence=confidence(page),
-        room=room,
+        replace(page.network, shares=page.shares), gains, directed=page.directed,
+        confidence=confidence(page), room=room,
     )  # fmt: skip
     bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
     width, height = max(drawing.width, LEAST_VIEW[0]), max(bottom, LEAST_VIEW[1])

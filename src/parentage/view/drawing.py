@@ -284,7 +284,6 @@ class Drawing:
 def network_drawing(
     network: Network,
     gains: Mapping[Arc, float] | None = None,
-    support: Mapping[Arc, float] | None = None,
     *,
     directed: bool = False,
     row_width: float | None = None,
@@ -296,18 +295,15 @@ def network_drawing(
     Parameters
     ----------
     network
-        What to draw.
+        What to draw. Its ``shares``, how sure arcs are, become their opacity.
     gains
         What every arc ``(parent, child)`` gains, drawn as its width.
-    support
-        How sure every arc is, from 0 to 1, drawn as its opacity; arcs that are not named are
-        drawn in full.
     directed
         Give every arc a head, as for a score that tells equivalent networks apart.
     row_width
         About how wide the figure may be; None: what suits the number of variables.
     confidence
-        How sure every arc is, drawn as its width and its dashes instead of gains and support.
+        How sure every arc is, drawn as its width and its dashes instead of gains and shares.
     room
         Least width and additional height of every box, for what is drawn into it.
     """
@@ -320,17 +316,17 @@ def network_drawing(
         pairs = zip(sizes, room, strict=True)
         sizes = [(max(width, least), height + more) for (width, height), (least, more) in pairs]
     drawn = layout(sizes, network.parents, row_width)
-    strokes = _strokes(network, gains, support, directed=directed)
+    strokes = _strokes(network, gains, directed=directed)
     for arc, sure in (confidence or {}).items():
         width = NARROW + (WIDEST - NARROW) * min(1.0, max(0.0, sure.share))
         strokes[arc] = Stroke(width, 1.0, strokes[arc].arrow, not sure.firm)
     caption = _caption(network, gains)
-    entries = _legend_entries(strokes, gains, support, directed=directed)
+    entries = _legend_entries(strokes, gains, network.shares or {}, directed=directed)
     inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, _widest(entries))
     legend, used = _placed(entries, inside, drawn.height + 2 * MARGIN + ABOVE_LEGEND)
     dx = MARGIN + (inside - drawn.width) / 2
     arcs = [
-        _drawn_arc(network, arc, drawn, strokes[_named(network, arc)], gains, support, dx)
+        _drawn_arc(network, arc, drawn, strokes[_named(network, arc)], gains, dx)
         for arc in drawn.routes
     ]
     bottom = drawn.height + 2 * MARGIN + ABOVE_LEGEND + used
@@ -390,15 +386,11 @@ def _box_size(lines: tuple[str, ...], ports: int) -> tuple[float, float]:
 
 
 def _strokes(
-    network: Network,
-    gains: Mapping[Arc, float] | None,
-    support: Mapping[Arc, float] | None,
-    *,
-    directed: bool,
+    network: Network, gains: Mapping[Arc, float] | None, *, directed: bool
 ) -> dict[Arc, Stroke]:
     compelled = set(network.arcs) if directed else network.equivalence_class().compelled
     widths = stroke_widths(network.arcs, gains)
-    known = support or {}
+    known = network.shares or {}
     return {
         arc: Stroke(widths[arc], opacity_of(known.get(arc)), arc in compelled)
         for arc in network.arcs
@@ -411,15 +403,14 @@ def _drawn_arc(
     drawn: Placement,
     stroke: Stroke,
     gains: Mapping[Arc, float] | None,
-    support: Mapping[Arc, float] | None,
     dx: float,
 ) -> DrawnArc:
     parent, child = named = _named(network, arc)
     told = f"{printable(parent)} {'→' if stroke.arrow else '—'} {printable(child)}"
     if gains and named in gains:
         told += f", gains {amount(gains[named])}"
-    if support and named in support:
-        told += f", support {support[named]:.0%}"
+    if named in (network.shares or {}):
+        told += f", support {(network.shares or {})[named]:.0%}"
     points = tuple((x + dx, y + MARGIN) for x, y in drawn.routes[arc])
     return DrawnArc(*arc, points, stroke, told)
 
@@ -427,7 +418,7 @@ def _drawn_arc(
 def _legend_entries(
     strokes: Mapping[Arc, Stroke],
     gains: Mapping[Arc, float] | None,
-    support: Mapping[Arc, float] | None,
+    support: Mapping[Arc, float],
     *,
     directed: bool,
 ) -> list[tuple[Stroke, str]]:
@@ -448,7 +439,7 @@ def _legend_entries(
             narrow = min(widths.values(), default=NARROW)
             entries.append((Stroke(narrow, 1.0, False), f"gains {low:.3g}"))
         entries.append((Stroke(WIDE, 1.0, False), f"gains {high:.3g}"))
-    shares = [support[arc] for arc in strokes if support and arc in support]
+    shares = [support[arc] for arc in strokes if arc in support]
     if shares:
         least = min(shares)
         entries.append((Stroke(3.0, opacity_of(least), False), f"support {least:.0%}"))

@@ -24,7 +24,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import DataWarning, InputError, MissingExtraError, warn
-from parentage.files.atomic import replacing
+from parentage.files.atomic import replacing, write_text
 from parentage.view.drawing import (
     FONT_SIZE,
     SMALL,
@@ -106,8 +106,7 @@ DARK = {
 }  # fmt: skip
 FONTS = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 
-_STYLE = """
-@media all{{.parentage{{color-scheme:light dark;max-width:100%;height:auto}}}}
+_STYLE = """\
 .parentage .arc:hover .line{{stroke:#d9822b}}
 .parentage .arc:hover .head{{fill:#d9822b}}
 @media (prefers-color-scheme:dark){{
@@ -123,23 +122,34 @@ _STYLE = """
 
 def drawing_svg(drawing: Drawing, size: str = "") -> str:
     """Return a complete SVG document; ``size`` replaces width and height in pixels."""
-    width, height = f"{drawing.width:.0f}", f"{drawing.height:.0f}"
-    size = size or f'width="{width}" height="{height}"'
     x, y = drawing.caption_at
+    parts = [
+        f'<g font-family="{FONTS}" font-size="{FONT_SIZE:.0f}">',
+        *parts_svg(drawing),
+        f'<g class="soft" font-size="{SMALL:.0f}" fill="{LIGHT["soft"]}">',
+        *(_sample(sample) for sample in drawing.legend),
+        f'<text x="{x:.1f}" y="{y:.1f}">{escape(drawing.caption)}</text>',
+        "</g>",
+        "</g>",
+    ]
+    return svg_document(drawing.title, (drawing.width, drawing.height), _STYLE, parts, size)
+
+
+def svg_document(
+    title: str, shape: tuple[float, float], style: str, parts: Sequence[str], size: str = ""
+) -> str:
+    """Return a document of this width and height in pixels, which ``size`` replaces."""
+    width, height = (f"{length:.0f}" for length in shape)
+    size = size or f'width="{width}" height="{height}"'
     return "\n".join(
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" class="parentage" role="img" {size} '
             f'viewBox="0 0 {width} {height}">',
-            f"<title>{escape(drawing.title)}</title>",
-            f"<style>{_STYLE}</style>",
+            f"<title>{escape(title)}</title>",
+            "<style>\n@media all{.parentage{color-scheme:light dark;max-width:100%;height:auto}}\n"
+            f"{style}</style>",
             f'<rect class="paper" width="{width}" height="{height}" fill="{LIGHT["paper"]}"/>',
-            f'<g font-family="{FONTS}" font-size="{FONT_SIZE:.0f}">',
-            *parts_svg(drawing),
-            f'<g class="soft" font-size="{SMALL:.0f}" fill="{LIGHT["soft"]}">',
-            *(_sample(sample) for sample in drawing.legend),
-            f'<text x="{x:.1f}" y="{y:.1f}">{escape(drawing.caption)}</text>',
-            "</g>",
-            "</g>",
+            *parts,
             "</svg>",
             "",
         ]
@@ -237,24 +247,28 @@ def require_matplotlib(form: str) -> None:
 def write_figure(
     drawing: Drawing, path: str | os.PathLike[str], form: str, size: str | None = None
 ) -> None:
-    """Paint a drawing into a file.
+    """Write a drawing into a file.
 
     Parameters
     ----------
     drawing
-        What to paint.
+        What to write.
     path
         Where to; the file appears whole or not at all.
     form
-        ``"png"`` or ``"pdf"``.
+        ``"svg"``, ``"png"`` or ``"pdf"``.
     size
         Width on paper (:mod:`parentage.view.figure`); None: as on a screen.
     """
+    scale = scale_for(drawing.width, size)
+    if form == "svg":
+        on_paper = f'width="{drawing.width * scale:.1f}pt" height="{drawing.height * scale:.1f}pt"'
+        write_text(path, drawing_svg(drawing, "" if size is None else on_paper))
+        return
     require_matplotlib(form)
     import matplotlib as mpl
     from matplotlib import font_manager
 
-    scale = scale_for(drawing.width, size)
     installed = {font.name for font in font_manager.fontManager.ttflist}
     fonts = ["DejaVu Sans", *(name for name in FALLBACKS if name in installed)]
     metadata: dict[str, Any] = {"Title": drawing.title}

@@ -37,10 +37,8 @@ from parentage.network.record import NetworkRecord
 from parentage.view.drawing import network_drawing, stroke_widths
 from parentage.view.figure import FORMATS as FIGURES
 from parentage.view.figure import (
-    drawing_svg,
     require_matplotlib,
     row_width_for,
-    scale_for,
     write_figure,
 )
 
@@ -81,7 +79,6 @@ def write_network(
     path: str | os.PathLike[str],
     *,
     table: Table | None = None,
-    support: Mapping[Arc, float] | None = None,
     size: str | None = None,
 ) -> None:
     """Write a network in the format of the path's extension.
@@ -96,8 +93,6 @@ def write_network(
     table
         The data: parameters are taken from it where the result has none, and the gains (BIC) of a
         bare network.
-    support
-        How sure every arc is, from 0 to 1, drawn as its opacity.
     size
         Width of a figure on paper: ``"column"``, ``"page"``, ``"slide"``, or such as ``"120mm"``
         (:mod:`parentage.view.figure`).
@@ -112,7 +107,10 @@ def write_network(
     if gains is None and table is not None and kind in ("dot", *PICTURES):
         gains = arc_gains(network, table)
     if kind in PICTURES:
-        _write_picture(network, name, kind, gains, support, directed=record.directed, size=size)
+        drawing = network_drawing(
+            network, gains, directed=record.directed, row_width=row_width_for(size)
+        )
+        write_figure(drawing, name, kind, size)
         return
     write_text(name, _text(kind, record, gains))
 
@@ -147,27 +145,6 @@ def is_page(path: str | os.PathLike[str]) -> bool:
 def holds_parameters(path: str | os.PathLike[str]) -> bool:
     """Tell whether a network's file cannot be written without parameters."""
     return EXTENSIONS.get(PurePath(path).suffix.lower()) in WITH_PARAMETERS
-
-
-def _write_picture(
-    network: Network,
-    path: str,
-    kind: str,
-    gains: Mapping[Arc, float] | None,
-    support: Mapping[Arc, float] | None,
-    *,
-    directed: bool,
-    size: str | None,
-) -> None:
-    drawing = network_drawing(
-        network, gains, support, directed=directed, row_width=row_width_for(size)
-    )
-    if kind in FIGURES:
-        write_figure(drawing, path, kind, size)
-        return
-    points = scale_for(drawing.width, size)
-    on_paper = f'width="{drawing.width * points:.1f}pt" height="{drawing.height * points:.1f}pt"'
-    write_text(path, drawing_svg(drawing, "" if size is None else on_paper))
 
 
 def read_network(
