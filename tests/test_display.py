@@ -24,6 +24,8 @@ from parentage.work.progress import Progress, Terminal, below_the_cell, in_noteb
 from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from parentage.work.progress import Report
 
 MOMENTS = [

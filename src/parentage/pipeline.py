@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -405,6 +406,22 @@ def optimise(
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution
+
+
+def learn_again(
+    table: Table,
+    scoring: Scoring,
+    optimising: Optimising,
+    growing: Growing | None,
+    context: Context,
+    start: Start = NOWHERE,
+) -> Solution:
+    """Learn from some rows of a table: what its columns are was said of the whole table."""
+    asked = Asked(lambda *_: scoring, optimising, growing, start.network)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        lists = list_sets(table, scoring, asked, context)
+    return optimise(lists, optimising, context, start)
 
 
 def _solving(found: Gathered, optimising: Optimising) -> dict[str, Any]:

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from parentage import pipeline
 from parentage.data.reading import as_table
 from parentage.data.settings import WITHOUT_COMPLETION
 from parentage.data.table import MISSING
-from parentage.errors import DataWarning, InputError, ParentageWarning, UnprovenWarning, Way, warn
+from parentage.errors import InputError, ParentageWarning, UnprovenWarning, Way, warn
 from parentage.network import SMOOTHING
 from parentage.network.network import Network
 from parentage.optimise.settings import Optimising
+from parentage.pipeline import learn_again
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Running, working
 from parentage.work.progress import Progress
@@ -316,12 +316,7 @@ class Rival:
             return Network.from_arcs(names, [(self.target, child) for child in children]), None
         if self.scoring is None or len(names) - len(table.constant) < 2:
             return Network.from_arcs(names, []), None if self.scoring is None else True
-        scoring = self.scoring
-        asked = pipeline.Asked(lambda *_: scoring, Optimising(), Growing())
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
-            found = pipeline.list_sets(table, scoring, asked, context)
-        solution = pipeline.optimise(found, asked.optimising, context)
+        solution = learn_again(table, self.scoring, Optimising(), Growing(), context)
         return solution.network, solution.optimal
 
     def predict(self, training: Table, held: Table, smoothing: float, context: Context) -> None:

@@ -33,18 +33,16 @@ of exactly ½ make several t equally good, the largest is taken, which leaves th
 from __future__ import annotations
 
 import contextlib
-import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from parentage import pipeline
 from parentage.arcs.records import Bootstrap, PairShare
-from parentage.errors import DataWarning
 from parentage.network.network import compelled_arcs, topological_order
 from parentage.optimise import Start
 from parentage.optimise.cuts import unique
+from parentage.pipeline import learn_again
 from parentage.scoring.scores import local_score
 from parentage.scoring.settings import Growing
 from parentage.work.context import Context
@@ -224,12 +222,8 @@ def learn_replicate(
         baseline.scoring, width=None, constraints=_without(baseline.constraints, table.constant)
     )
     growing = Growing() if baseline.grown else None
-    asked = pipeline.Asked(lambda *_: scoring, baseline.optimising, growing, baseline.best.network)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DataWarning)  # said of the whole table already
-        lists = pipeline.list_sets(table, scoring, asked, own)
-    start = Start(asked.start, baseline.best.cuts)
-    found = pipeline.optimise(lists, baseline.optimising, own, start)
+    start = Start(baseline.best.network, baseline.best.cuts)
+    found = learn_again(table, scoring, baseline.optimising, growing, own, start)
     first = found.cuts if number == 0 else ()
     return Replicate(found.network.parents, found.score, found.optimal, first)
 

@@ -101,10 +101,7 @@ def to_pgmpy(model: Network | Parameters) -> Any:
 
 def from_pgmpy(model: Any) -> Network | Parameters:
     """Make parameters from a pgmpy model, or a network when it has no CPDs."""
-    names = {node: str(node) for node in model.nodes()}
-    network = Network.from_arcs(
-        names.values(), ((names[tail], names[head]) for tail, head in model.edges())
-    )
+    network = from_networkx(model)  # which pgmpy's models are
     cpds = {str(cpd.variable): cpd for cpd in model.get_cpds()}
     if set(cpds) != set(network.names):
         return network

@@ -258,6 +258,15 @@ class Network:
         return max((len(members) for members in self.parents), default=0)
 
     @cached_property
+    def children(self) -> tuple[tuple[int, ...], ...]:
+        """For every variable the indices of its children, rising."""
+        found: list[list[int]] = [[] for _ in self.names]
+        for v, members in enumerate(self.parents):
+            for p in members:
+                found[p].append(v)
+        return tuple(map(tuple, found))
+
+    @cached_property
     def arcs(self) -> tuple[Arc, ...]:
         """All ``(parent, child)``, by child in the order of the variables."""
         return tuple(
@@ -292,8 +301,7 @@ class Network:
 
     def children_of(self, name: str) -> tuple[str, ...]:
         """Names of the children of a variable."""
-        parent = self.index(name)
-        return tuple(self.names[v] for v, members in enumerate(self.parents) if parent in members)
+        return tuple(self.names[v] for v in self.children[self.index(name)])
 
     def to_dict(self) -> dict[str, list[str]]:
         """Return ``{child: [parents]}``."""

@@ -476,7 +476,7 @@ def refused_parents(
     going_with = mutual_information(table)
     found = []
     for v, members in enumerate(network.parents):
-        joined = {v, *members, *(u for u, above in enumerate(network.parents) if v in above)}
+        joined = {v, *members, *network.children[v]}
         ranked = [int(u) for u in np.argsort(-going_with[v], kind="stable") if u not in joined]
         varying = [u for u in ranked if network.names[u] not in table.constant]
         constant = network.names[v] in table.constant
@@ -525,10 +525,6 @@ class _Judge:
         self.unit = unit_of(scope.log_base if scope is not None else None)
         self.prior = prior_of(scope)
         self.tolerance = 0.0 if scope is None else scope.tolerance
-        self.children: list[list[int]] = [[] for _ in network.names]
-        for v, members in enumerate(network.parents):
-            for p in members:
-                self.children[p].append(v)
         limit = None if scope is None else scope.max_parents
         given = Constraints() if scope is None else scope.constraints
         self.limits = limits_by_name(network.names, limit)
@@ -571,7 +567,7 @@ class _Judge:
         before: dict[int, int] = {start: start}
         queue = [start]
         for v in queue:
-            for child in self.children[v]:
+            for child in self.network.children[v]:
                 if child not in before:
                     before[child] = v
                     queue.append(child)

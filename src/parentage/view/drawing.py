@@ -309,8 +309,8 @@ def network_drawing(
     """
     lines = [tuple(label_lines(name)) for name in network.names]
     sizes = [
-        _box_size(text, max(len(network.parents[v]), out))
-        for v, (text, out) in enumerate(zip(lines, _out_degrees(network), strict=True))
+        _box_size(text, max(len(members), len(children)))
+        for text, members, children in zip(lines, network.parents, network.children, strict=True)
     ]
     if room is not None:
         pairs = zip(sizes, room, strict=True)
@@ -369,14 +369,6 @@ def line_and_head(arc: DrawnArc) -> tuple[tuple[Point, ...], tuple[Point, ...]]:
     base = (tip[0], tip[1] - length)
     points += [(x, min(entry, base[1])), base]
     return tuple(points), (tip, (base[0] - half, base[1]), (base[0] + half, base[1]))
-
-
-def _out_degrees(network: Network) -> list[int]:
-    degrees = [0] * network.n_variables
-    for members in network.parents:
-        for p in members:
-            degrees[p] += 1
-    return degrees
 
 
 def _box_size(lines: tuple[str, ...], ports: int) -> tuple[float, float]:
