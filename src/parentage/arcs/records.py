@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, astuple, dataclass, field, fields, replace
+from dataclasses import astuple, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from parentage.errors import InputError, Way, counted
 from parentage.files.atomic import csv_text, extension_of, write_text
+from parentage.files.decoding import fields_in, plain
 from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
@@ -249,6 +250,11 @@ class Bootstrap:
         squares = math.fsum((score - mean) ** 2 for score in self.scores)
         return math.sqrt(squares / (len(self.scores) - 1))
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, with the mean of the scores and their deviation."""
+        mean = self.mean_score if self.scores else None
+        return {**fields_in(self), "mean_score": mean, "score_deviation": self.score_deviation}
+
 
 @dataclass(frozen=True)
 class NearSet:
@@ -364,8 +370,8 @@ class Support:
             "optimal": self.optimal,
             "arcs": [one.to_dict() for one in self.arcs],
             "others": [one.to_dict() for one in self.others],
-            "bootstrap": None if self.bootstrap is None else _bootstrap_facts(self.bootstrap),
-            "near_optimal": None if self.near is None else asdict(self.near),
+            "bootstrap": plain(self.bootstrap),
+            "near_optimal": plain(self.near),
             "open_points": list(self.open_points),
             "seconds": dict(self.seconds),
         }
@@ -472,16 +478,6 @@ def shares_of(arcs: Iterable[ArcSupport]) -> dict[Arc, float]:
         (one.arc, one.near_adjacency if one.adjacency is None else one.adjacency) for one in arcs
     )
     return {arc: share for arc, share in found if share is not None}
-
-
-def _bootstrap_facts(bootstrap: Bootstrap) -> dict[str, Any]:
-    facts = asdict(bootstrap)
-    return {
-        **facts,
-        "averaged": [list(arc) for arc in bootstrap.averaged],
-        "mean_score": bootstrap.mean_score if bootstrap.scores else None,
-        "score_deviation": bootstrap.score_deviation,
-    }
 
 
 def _table(support: Support) -> str:

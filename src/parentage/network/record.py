@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from parentage.errors import InputError
-from parentage.files.decoding import decoded
+from parentage.files.decoding import decoded, fields_in
 from parentage.scoring.account import Scope  # noqa: TC001  # hints are read where it is decoded
 from parentage.work.progress import amount
 
@@ -78,7 +78,7 @@ class SearchRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values."""
-        return {**vars(self), "parts": list(self.parts), "cuts": dict(sorted(self.cuts.items()))}
+        return fields_in(self) | {"cuts": dict(sorted(self.cuts.items()))}
 
 
 @dataclass(frozen=True)
@@ -172,20 +172,9 @@ class Finding:
         """Return plain values for files; what is not known of a bare network is left out."""
         if self == Finding():
             return {}
-        return {
-            "score": self.score,
-            "bound": self.bound,
-            "gap": self.gap,
-            "optimal": self.optimal,
-            "settled": None if self.scope is None else self.scope.settled,
-            "engine": self.engine,
-            "ties": self.ties,
-            "stopped": self.stopped,
-            "seconds": self.seconds,
-            "scope": None if self.scope is None else self.scope.to_dict(),
-            "search": None if self.search is None else self.search.to_dict(),
-            "compared": None if self.compared is None else dataclasses.asdict(self.compared),
-        }
+        settled = None if self.scope is None else self.scope.settled
+        first = dict.fromkeys(("score", "bound", "gap", "optimal", "settled"))  # the order of files
+        return first | {"gap": self.gap, "settled": settled} | fields_in(self)
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> Finding:
