@@ -242,10 +242,10 @@ def cells_for(raw: RawTable, column: ColumnRecipe, reading: Reading) -> Column:
     told = (*reading.keep, *reading.drop)
     found, na = find_column(raw, column.name, told), column.na
     if column.rule in PARTS:
-        rest = without_values(found, (*na, *words_for_missing(found.values)), ".")
+        rest = without_values(found, (*na, *words_for_missing(found.texts)), ".")
         return date_part(rest, column.rule)
-    if reading.words_are_missing and not isinstance(found.values, np.ndarray):
-        na = (*na, *words_for_missing(found.values).difference(column.states))
+    if reading.words_are_missing:
+        na = (*na, *words_for_missing(found.texts).difference(column.states))
     cut = column.cuts is not None
     if isinstance(found.values, np.ndarray) or cut or _numbered(column):
         cells = column_of(found, na, reading.decimal, quantity=cut)

@@ -108,11 +108,14 @@ class Column:
         """Number of cells that are missing."""
         return self.n_rows - self.n_present
 
+    @property
+    def texts(self) -> Sequence[str]:
+        """The values that are texts in the source; none of a column of numbers."""
+        return () if isinstance(self.values, np.ndarray) else self.values
+
     def labels(self) -> list[str]:
         """Return its values as labels."""
-        if isinstance(self.values, np.ndarray):
-            return [number_label(value) for value in self.values]
-        return list(self.values)
+        return [x if isinstance(x, str) else number_label(x) for x in self.values]
 
     def observed(self) -> tuple[Floats, Ints]:
         """Return the numbers that occur, and in how many rows each does."""

@@ -382,8 +382,7 @@ def look(
     told = _suspicious(cells, continuous, choices, reading.decimal, places, raw.place)
     reasons = dict[str, missingness.Reason]()
     if reading.missing == "error":
-        reasons = _where_missing(cells, told)
-        told = _with_gaps(cells, choices, reasons, told, ways)
+        reasons, told = _with_gaps(cells, choices, told, ways)
     told = _leaving_two(told, cells)
     _raise_if_undecided(told, eager)
     later = _empty(cells, reading.missing)
@@ -420,21 +419,16 @@ def recipe_for(looked: Looked, reading: Reading) -> Recipe:
 
 def _marks_missing(columns: Sequence[Column]) -> bool:
     """Whether a table writes NA, NaN or null for missing values, so that None is a label."""
-    return any(
-        not MARKS.isdisjoint(column.values)
-        for column in columns
-        if not (column.declared or isinstance(column.values, np.ndarray))
-    )
+    return any(not MARKS.isdisjoint(column.texts) for column in columns if not column.declared)
 
 
 def _cells(column: Column, choice: ColumnChoice, reading: Reading, marked: bool) -> Column:
     """Find out which cells of a column are missing, and which are numbers."""
     na = choice.na
     if reading.words_are_missing and not column.declared and column.numeric is None:
-        labels = () if isinstance(column.values, np.ndarray) else column.values
-        words = words_for_missing(labels)
+        words = words_for_missing(column.texts)
         if marked and MARKS.isdisjoint(words):
-            others = sorted({*labels} - words)
+            others = sorted({*column.texts} - words)
             words -= {"None"} if numbers_in(others, reading.decimal) is None else set()
         na = (*na, *words)
     if choice.part is not None:
@@ -507,8 +501,8 @@ def _words_as_states(names: Sequence[str], raw: RawTable) -> list[Way]:
     """Offer to take words for missing as states, if these columns hold some."""
     found = set[str]()
     for column in raw.columns:
-        if column.name in names and not (column.declared or isinstance(column.values, np.ndarray)):
-            found |= words_for_missing(column.values)
+        if column.name in names and not column.declared:
+            found |= words_for_missing(column.texts)
     shown = ", ".join(sorted(found))
     verb = "is a state" if len(found) == 1 else "are states"
     return [Way("na", [], f"if {shown} {verb}")] if found else []
@@ -625,7 +619,7 @@ def _suspicious(
         if (counts := suspicion.counts_in(column, others, quantities)) is not None:
             found = [one for one in found if not (counts.refused and one.column == column.name)]
             found.append(counts)
-    going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
+    going = _going(found)
     plain = [c for c in columns if c.name not in doubtful | going and not choices[c.name].kept]
     following = relations.follow_from_others(plain, quantities)
     following = [one for one in following if not choices[one.column].by_name]
@@ -633,38 +627,38 @@ def _suspicious(
     return [one for one in found if not (one.hint and one.column in left_out)] + following
 
 
-def _where_missing(
-    columns: Sequence[Column], told: Sequence[Objection]
-) -> dict[str, missingness.Reason]:
-    """Return on which column it depends where another is missing, of those that are to stay."""
-    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
-    staying = [column for column in columns if column.name not in going]
-    gaps = [column for column in staying if column.n_missing and column.n_present]
-    return missingness.where_missing(gaps, staying)
-
-
 def _with_gaps(
     columns: Sequence[Column],
     choices: Mapping[str, ColumnChoice],
-    reasons: Mapping[str, missingness.Reason],
     told: Sequence[Objection],
     ways: Sequence[str],
-) -> list[Objection]:
-    """Add objections to columns better left out for what is missing; they replace others."""
-    going = {one.column for one in told if any(way.setting == "drop" for way in one.advice)}
-    gaps = [c for c in columns if c.n_missing and c.n_present and c.name not in going]
+) -> tuple[dict[str, missingness.Reason], list[Objection]]:
+    """Find out on which column it depends where another is missing, of those that are to stay.
+
+    Added to what was told are objections to columns better left out for what is missing; they
+    replace others.
+    """
+    going = _going(told)
+    staying = [column for column in columns if column.name not in going]
+    gaps = [column for column in staying if column.n_missing and column.n_present]
+    reasons = missingness.where_missing(gaps, staying)
     more = [
         one
         for one in missingness.better_left_out(gaps, reasons, ways)
         if not (choices[one.column].kept or choices[one.column].by_name)
     ]
     names = {one.column for one in more}
-    return [*(one for one in told if one.column not in names), *more]
+    return reasons, [*(one for one in told if one.column not in names), *more]
+
+
+def _going(found: Sequence[Objection]) -> set[str]:
+    """Return the columns that the advice leaves out."""
+    return {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
 
 
 def _leaving_two(found: Sequence[Objection], columns: Sequence[Column]) -> list[Objection]:
     """Take back advice to leave columns out, if fewer than two would be left."""
-    going = {one.column for one in found if any(way.setting == "drop" for way in one.advice)}
+    going = _going(found)
     if not going or len(columns) - len(going) >= 2:
         return list(found)
     return [

@@ -362,7 +362,7 @@ def _dates(column: Column, labels: Sequence[str], most: bool) -> Objection:
 
 def _padded(column: Column, labelled: bool) -> Objection | None:
     """Say that whole numbers are codes: all have as many digits, and some begin with 0."""
-    labels = [] if isinstance(column.values, np.ndarray) else column.values
+    labels = column.texts
     lengths, name = {len(label) for label in labels}, column.name
     padded = sorted(label for label in labels if label[0] == "0")
     if labelled or not padded or len(lengths) > 1 or not all(map(str.isdecimal, labels)):
@@ -689,11 +689,11 @@ def decimal_signs(columns: Sequence[Column]) -> frozenset[str]:
     """Return what stands before fractions in those columns of text where it is clear."""
     found = set[str]()
     for column in columns:
-        if column.declared or isinstance(column.values, np.ndarray):
+        if column.declared:
             continue
         if column.numbers is not None:
-            found |= {"."} if any("." in label for label in column.values) else set()
-        elif (digits := bare_digits(column.values)) and commas_mean(digits) == "fraction":
+            found |= {"."} if any("." in label for label in column.texts) else set()
+        elif (digits := bare_digits(column.texts)) and commas_mean(digits) == "fraction":
             found.add(",")
     return frozenset(found)
 
