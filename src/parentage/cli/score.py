@@ -64,6 +64,13 @@ HOPELESS = 1e10
 
 MOST_ROWS = 8
 
+OF_LISTS = (
+    "variables", "rows", "score", "max_parents", "families", "sets_counted", "families_scored",
+    "pruned", "kept", "seconds", "rules", "log_base", "width", "complete_to", "missing_cells",
+    "prior", "ended", "explored", "completion", "digest", "live_sets", "recipe",
+)  # fmt: skip
+"""What ``score --json`` prints, in this order."""
+
 FAR_BEYOND = 10**14
 """Bytes that no machine has: a hundred terabytes."""
 
@@ -163,31 +170,11 @@ def as_text(lists: CandidateLists) -> str:
 def account_json(lists: CandidateLists) -> dict[str, Any]:
     """Return what ``score --json`` prints of scored lists, without the lists."""
     account = lists.known()
-    tallies = account.tallies
-    return {
-        "variables": list(lists.names),
-        "rows": account.rows,
-        "score": account.score,
-        "max_parents": account.max_parents,
-        "families": tallies.families,
-        "sets_counted": tallies.sets_counted,
-        "families_scored": tallies.families_scored,
-        "pruned": dict(tallies.pruned),
-        "kept": tallies.kept,
-        "seconds": tallies.seconds,
-        "rules": list(account.rules),
-        "log_base": "e" if account.log_base is None else account.log_base,
-        "width": account.width,
-        "complete_to": account.complete_to,
-        "missing_cells": dict(zip(lists.names, account.missing_cells, strict=False)),
-        "prior": plain(account.prior),
-        "ended": account.ended,
-        "explored": account.explored,
-        "completion": plain(account.completion),
-        "digest": lists.digest,
-        "live_sets": list(tallies.live_sets),
-        "recipe": plain(account.recipe),
-    }
+    facts = plain(account) | plain(account.tallies)
+    facts |= {"variables": list(lists.names), "digest": lists.digest}
+    facts["log_base"] = "e" if account.log_base is None else account.log_base
+    facts["missing_cells"] = dict(zip(lists.names, account.missing_cells, strict=False))
+    return {name: facts[name] for name in OF_LISTS}
 
 
 def account_text(account: Account) -> str:
