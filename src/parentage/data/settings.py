@@ -11,7 +11,6 @@ import os  # noqa: TC003  # hints are read where it is decoded
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
-from types import NoneType
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way, did_you_mean
@@ -22,6 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from parentage.data.recipe import Recipe
+else:
+    Recipe = None  # hints are read where settings are decoded, and none of these holds a recipe
 
 OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows")
 """Settings that a data frame does not need."""
@@ -201,8 +202,7 @@ class Reading(Settings):
         if "recipe" in content:
             raise DecodingError("settings hold a recipe within a recipe")
         texts = {name: texts_of(content[name], name) for name in SEVERAL if name in content}
-        local = {"Recipe": NoneType}
-        return decoded(cls, {**content, **texts}, "settings", closed=True, local=local)
+        return decoded(cls, {**content, **texts}, "settings", closed=True)
 
 
 def ways_for_missing(names: Iterable[str]) -> list[Way]:

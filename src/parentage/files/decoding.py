@@ -30,17 +30,11 @@ class DecodingError(InputError):
 
 
 def decoded(
-    kind: type[_Record],
-    content: object,
-    path: str = "",
-    *,
-    closed: bool = False,
-    local: Mapping[str, Any] | None = None,
+    kind: type[_Record], content: object, path: str = "", *, closed: bool = False
 ) -> _Record:
     """Make a record of a dataclass from the values of its fields; others have their default.
 
-    Names without a field are left out, or refused if the record is ``closed``. ``local`` are
-    types that its hints name and its module does not import.
+    Names without a field are left out, or refused if the record is ``closed``.
 
     >>> @dataclasses.dataclass(frozen=True)
     ... class Steps:
@@ -54,7 +48,7 @@ def decoded(
     """
     if not isinstance(content, Mapping):
         raise _wrong(path, content, "an object")
-    hints, values = get_type_hints(kind, localns=dict(local or {})), {}
+    hints, values = get_type_hints(kind), {}
     for name in content if closed else ():
         if name not in hints:
             hint = did_you_mean(str(name), list(hints))

@@ -260,6 +260,8 @@ def _read_regular(data: bytes, separator: str, header: bool, blank: int) -> RawT
     for start, block in _blocks(data):
         n_records = _n_records(block, separator, len(first))
         named = header and start == 0
+        if not n_records:
+            return None
         try:
             frame = pl.read_csv(
                 block,
@@ -270,7 +272,7 @@ def _read_regular(data: bytes, separator: str, header: bool, blank: int) -> RawT
             )
         except pl.exceptions.PolarsError:
             return None
-        if not n_records or frame.height != n_records - named:
+        if frame.height != n_records - named:
             return None
         for builder, cells in zip(builders, frame, strict=True):
             distinct = cells.drop_nulls().unique()
@@ -329,11 +331,9 @@ def _first_record(cells: list[str], separator: str) -> list[str]:
     return cells
 
 
-def _ragged(
-    cells: Mapping[int, int], expected: int, separator: str, n_lines: int | None = None
-) -> TableError:
-    """Report lines with too many or too few cells: the first ``cells`` by line, of ``n_lines``."""
-    n_lines = n_lines or len(cells)
+def _ragged(cells: Mapping[int, int], expected: int, separator: str) -> TableError:
+    """Report lines with too many or too few ``cells``, by line."""
+    n_lines = len(cells)
     found = [
         f"line {line} has {counted(n, 'cell')}" for line, n in islice(cells.items(), _RAGGED_LINES)
     ]
