@@ -35,7 +35,6 @@ from parentage.scoring.formats.text import (
     is_whole,
     jkl_text,
     looks_like_score,
-    numbered_lines,
     pss_text,
     read_jkl,
     read_pss,
@@ -362,14 +361,6 @@ def test_names_that_are_no_text_in_the_facts_of_parquet_are_a_message() -> None:
     facts = {"names": ["a", "b", "\ud800"], "account": "unknown", "digest": ""}
     with pytest.raises(ListsError, match="digest"):
         parquet.read_parquet(_parquet(rows, {"parentage": json.dumps(facts)}))
-
-
-def test_lines_are_those_of_a_text_cut_at_once() -> None:
-    for text in ("", "\n", "a", "a\n", "a\n\nb\r\nc", "\n\nab\ncd\n"):
-        truth = list(enumerate(text.split("\n"), 1))
-        lines = list(numbered_lines(text))
-        assert lines == truth[: len(lines)]
-        assert all(line == "" for _, line in truth[len(lines) :])
 
 
 def test_parquet_lists_of_others_and_damaged_ones() -> None:

@@ -247,13 +247,13 @@ def has_shape(lines: list[Line]) -> bool:
     if len(lines) < 2:
         return False
     (_, names), (_, cards) = lines[:2]
-    return len(names) == len(cards) and all(map(_is_whole, cards)) and "0" not in cards
+    return len(names) == len(cards) and all(map(is_count, cards)) and "0" not in cards
 
 
 def without_counts(lines: list[Line]) -> list[Line]:
     """Leave out the two counts of the older dialect."""
     if len(lines) < 4 or not all(
-        len(lines[i][1]) == 1 and _is_whole(lines[i][1][0]) for i in (0, 3)
+        len(lines[i][1]) == 1 and is_count(lines[i][1][0]) for i in (0, 3)
     ):
         return lines
     n_variables = int(lines[0][1][0])
@@ -262,13 +262,14 @@ def without_counts(lines: list[Line]) -> list[Line]:
     return lines
 
 
-def _is_whole(token: str) -> bool:
+def is_count(token: str) -> bool:
+    """Tell whether a token is a whole number of a sensible size."""
     return token.isascii() and token.isdigit() and len(token) < 10
 
 
 def is_code(cell: str, cardinality: int) -> bool:
     """Tell whether a cell is missing or a code below the cardinality."""
-    return cell == "?" or (_is_whole(cell) and int(cell) < cardinality)
+    return cell == "?" or (is_count(cell) and int(cell) < cardinality)
 
 
 def plain_float(token: str) -> float:

@@ -573,78 +573,58 @@ def rows_with(table: Table, variables: Sequence[int]) -> Table:
 
 def residuals(encoded: Encoding, table: Table, context: Sequence[int] = ()) -> Ints:
     """Return h of every variable, in fixed point."""
-    order = [int(v) for v in encoded.order]
-    rows = _Rows.of(merged(table), [*context, *order], encoded.grid.f)
-    rows, numbers = rows.joined(range(len(context))), range(len(context), len(context) + len(order))
-    everything, without = rows.joined(numbers).G(), dict(rows.leave_one_out(numbers))
-    return np.array([without[i] - everything for i in numbers], np.int64)
+    table = merged(table)
+    layout, words = words_of(table, [*context, *(int(v) for v in encoded.order)])
+    digits = np.zeros((len(layout.word), len(words)), np.uint64)
+    digits[np.arange(len(digits)), layout.word] = layout.ones << layout.shift.astype(np.uint64)
+    repeats = table.repeats if len(table.repeats) else np.ones(table.stored_rows, np.uint32)
+    rows = _Rows(words, repeats, np.zeros(len(words), np.uint64), 0, encoded.grid.f)
+    rows, own = rows.joined(digits[: len(context)]), digits[len(context) :]
+    return np.array(list(rows.leave_one_out(own)), np.int64) - rows.joined(own).G()
 
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """The rows that share their class with others, in the partition by the variables of a mask."""
+    """The rows that share their class with others, in a partition by some variables."""
 
-    layout: Layout
     words: npt.NDArray[np.uint64]
     """``[word, row]``."""
-    repeats: npt.NDArray[np.uint32]
-    """How often each occurs; empty: once, each."""
+    repeats: Repeats
+    """``[row]``: how often each occurs."""
     mask: npt.NDArray[np.uint64]
     """``[word]``: the digits of the variables joined so far."""
     settled: int
     """G of the rows that are alone."""
     f: Ints
 
-    @classmethod
-    def of(cls, table: Table, variables: Sequence[int], f: Ints) -> _Rows:
-        """All rows in one class."""
-        layout, words = words_of(table, variables)
-        return cls(layout, words, table.repeats, np.zeros(len(words), np.uint64), 0, f)
-
-    def joined(self, variables: Sequence[int]) -> _Rows:
-        """Refine the partition, and leave out the rows that are alone then."""
-        if not len(variables):
+    def joined(self, digits: npt.NDArray[np.uint64]) -> _Rows:
+        """Refine the partition by the variables of some digits; leave out rows that are alone."""
+        if not len(digits):
             return self
-        mask = self.mask.copy()
-        for v in variables:
-            mask[self.layout.word[v]] |= self.layout.ones[v] << np.uint64(self.layout.shift[v])
+        mask = self.mask | np.bitwise_or.reduce(digits, axis=0)
         order, begins = self._classes(mask)
-        ends = np.append(begins[1:], True)
-        several = np.sort(order[~(begins & ends)])
-        alone = order[begins & ends] if len(self.repeats) else order[:0]
-        return _Rows(
-            self.layout,
-            self.words[:, several],
-            self.repeats[several] if len(self.repeats) else self.repeats,
-            mask,
-            self.settled + self._sum(self.repeats[alone]),
-            self.f,
-        )
+        alone = begins & np.append(begins[1:], True)
+        several = np.sort(order[~alone])
+        settled = self.settled + self._sum(self.repeats[order[alone]])
+        return _Rows(self.words[:, several], self.repeats[several], mask, settled, self.f)
 
     def G(self) -> int:
         """Σ f(rows of a class) over all classes."""
-        if not self.words.shape[1]:
-            return self.settled
         order, begins = self._classes(self.mask)
-        first = np.flatnonzero(begins)
-        if len(self.repeats):
-            sizes = np.add.reduceat(self.repeats[order], first, dtype=np.int64)
-        else:
-            sizes = np.diff(first, append=len(order))
+        sizes = np.add.reduceat(self.repeats[order], np.flatnonzero(begins), dtype=np.int64)
         return self.settled + self._sum(sizes)
 
-    def leave_one_out(self, variables: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """Yield (V, G of all the variables but V).
+    def leave_one_out(self, digits: npt.NDArray[np.uint64]) -> Iterator[int]:
+        """Yield, variable by variable, G of all the others.
 
         No more than log n partitions are in memory at a time.
         """
-        if len(variables) == 1:
-            yield variables[0], self.G()
+        if len(digits) == 1:
+            yield self.G()
             return
-        half = len(variables) // 2
-        left, right = variables[:half], variables[half:]
-        yield from self.joined(right).leave_one_out(left)
-        yield from self.joined(left).leave_one_out(right)
+        half = len(digits) // 2
+        yield from self.joined(digits[half:]).leave_one_out(digits[:half])
+        yield from self.joined(digits[:half]).leave_one_out(digits[half:])
 
     def _classes(self, mask: npt.NDArray[np.uint64]) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """Return an order of the rows, class after class, and where in it a class begins."""

@@ -378,11 +378,6 @@ def shared_folder(folder: Path | None) -> Path:
             ) from error
     try:
         folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(
-            f"cannot be used: {error.strerror or error}", about=Way("exchange", str(folder))
-        ) from None
-    try:
         with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:

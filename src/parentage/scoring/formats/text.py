@@ -42,6 +42,7 @@ are taken as they are.
 
 from __future__ import annotations
 
+import io
 import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,7 @@ from urllib.parse import quote, unquote
 import numpy as np
 
 from parentage.errors import DataWarning, ListsError, Way, warn
-from parentage.files.detect import OWN_JKL, leading_comments
+from parentage.files.detect import OWN_JKL, is_count, leading_comments
 from parentage.scoring.account import Unknown
 from parentage.scoring.formats.families import FamilyCollector, facts_text, json_object, with_facts
 
@@ -114,7 +115,7 @@ def jkl_text(lists: CandidateLists) -> str:
 
 
 def _significant(text: str) -> Iterator[_Line]:
-    for number, line in numbered_lines(text):
+    for number, line in enumerate(io.StringIO(text), 1):
         tokens = line.split()
         if tokens and tokens[0][0] != "#":
             yield number, tokens
@@ -206,7 +207,7 @@ def read_pss(text: str) -> CandidateLists:
     notes: dict[str, str] = {}
     own: dict[str, Any] | None = None
     child = -1
-    for number, line in numbered_lines(text):
+    for number, line in enumerate(io.StringIO(text), 1):
         tokens = line.split()
         if not tokens or tokens[0][0] == "#":
             continue
@@ -278,21 +279,6 @@ def _written_names(lists: CandidateLists) -> list[str]:
     return [encode_name(name) for name in lists.names]
 
 
-def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
-    r"""Yield lines with their numbers, cut out one at a time.
-
-    >>> list(numbered_lines("a\nb\n\nc"))
-    [(1, 'a'), (2, 'b'), (3, ''), (4, 'c')]
-    """
-    number, first = 0, 0
-    while first < len(text):
-        last = text.find("\n", first)
-        last = len(text) if last < 0 else last
-        number += 1
-        yield number, text[first:last]
-        first = last + 1
-
-
 _SCORE = re.compile(
     r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:inf|nan).*", re.I
 )
@@ -328,11 +314,6 @@ def looks_like_score(token: str) -> bool:
 def is_whole(token: str) -> bool:
     """Tell whether a token is a whole number, written with digits alone."""
     return token.isascii() and token.isdigit()
-
-
-def is_count(token: str) -> bool:
-    """Tell whether a token is a whole number of a sensible size."""
-    return is_whole(token) and len(token) < 10
 
 
 def _encode(character: str) -> str:

@@ -322,13 +322,7 @@ def count_families(free: int, most: int) -> int:
     >>> count_families(4, 2), count_families(4, 9)
     (11, 16)
     """
-    if most >= free:
-        return 1 << free
-    total, sets = 0, 1
-    for size in range(most + 1):
-        total += sets
-        sets = sets * (free - size) // (size + 1)
-    return total
+    return 1 << free if most >= free else sum(math.comb(free, k) for k in range(most + 1))
 
 
 def check_seen_together(table: Table, child: str, required: Sequence[str]) -> None:
