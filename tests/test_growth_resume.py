@@ -22,7 +22,7 @@ from parentage.errors import InputError, NotSavedWarning, UnprovenWarning, Worke
 from parentage.growth import anytime, growth
 from parentage.growth import score as sweeps
 from parentage.growth.anytime import Anytime, grow_lists, memory_of_sweeps
-from parentage.growth.score import Sweeps, count_sweeps, growth_score, sweeps_of
+from parentage.growth.score import Sweeps, count_sweeps, growth_score
 from parentage.growth.tuning import TUNING as EXPANSION
 from parentage.optimise import orders
 from parentage.optimise.orders import Stream
@@ -201,7 +201,7 @@ def test_every_kind_of_lists_goes_on(tmp_path: Path, kind: str) -> None:
     whole = end_of(grown(None, **how))
     assert killed_at(3, tmp_path / "kept", **how)
     arrays = kept_in(tmp_path / "kept").arrays
-    held = sweeps_of(arrays["held_sizes"], arrays["held_members"])
+    held = [(counter, tuple(row[:size])) for counter, size, *row in arrays["held"].tolist()]
     assert len({counter for counter, _ in held}) > 1
     assert end_of(grown(tmp_path / "kept", **how)) == whole
 
@@ -270,7 +270,7 @@ def state_of(folder: Path) -> bytes:
 def forgotten(known: SavedState, part: str, n: int) -> SavedState:
     """What was saved, but for one part of it."""
     if part == "held":
-        none = {name: known.arrays[name][:0] for name in ("held_sizes", "held_members")}
+        none = {name: known.arrays[name][:0] for name in ("held",)}
         return known._replace(arrays={**known.arrays, **none})
     if part == "cuts":
         return known._replace(values={**known.values, "cuts": []})

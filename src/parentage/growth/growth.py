@@ -29,9 +29,7 @@ import numpy.typing as npt
 from parentage.growth.score import (
     Family,
     Sweeps,
-    flat_sweeps,
     growth_score,
-    sweeps_of,
 )
 from parentage.growth.tuning import TUNING, of_counting
 from parentage.scoring.search.state import Kept
@@ -312,15 +310,15 @@ class Growth:
         }
 
         def made() -> SavedState:
-            sizes, (held_sizes, held_members) = self.sizes[new], flat_sweeps(held)
+            sizes, widest = self.sizes[new], max((len(members) for _, members in held), default=0)
+            rows = [(counter, len(own), *own, *[0] * (widest - len(own))) for counter, own in held]
             arrays: dict[str, npt.NDArray[Any]] = {
                 "children": self.children[new],
                 "sizes": sizes,
                 "parents": self.parents[new, : sizes.max(initial=0)],
                 "scores": self.scores[new],
                 "enlarged": np.array(list(self._done)[:n_done], np.uint64),
-                "held_sizes": held_sizes,
-                "held_members": held_members,
+                "held": np.array(rows, np.int32).reshape(len(held), 2 + widest),
             }
             return SavedState(values, arrays)
 
@@ -334,7 +332,7 @@ class Growth:
         self._make_room(len(found["children"]))
         self._enter(found["children"], found["sizes"], found["parents"], found["scores"])
         self._done = dict.fromkeys(found["enlarged"].tolist())
-        held = sweeps_of(found["held_sizes"], found["held_members"])
+        held = [(counter, tuple(row[:size])) for counter, size, *row in found["held"].tolist()]
         self._sweeps.take_up(held, int(state.values["counted"]))
         self.families_scored = int(state.values["scored"])
         return True

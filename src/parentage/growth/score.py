@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -262,28 +261,3 @@ def count_sweeps(score: GrowthScore, sweeps: Sequence[Sweep]) -> list[Ints]:
         own = [members for counter, members in sweeps if counter == number]
         found.extend(score.count(number, own))
     return found
-
-
-def flat_sweeps(sweeps: Sequence[Sweep]) -> tuple[Ints, npt.NDArray[np.int32]]:
-    """Return how many members sweeps have, and counter and members, one after the other.
-
-    >>> flat_sweeps([(0, ()), (1, (0, 2))])
-    (array([0, 2]), array([0, 1, 0, 2], dtype=int32))
-    """
-    sizes = np.array([len(members) for _, members in sweeps], np.int64)
-    flat = chain.from_iterable((counter, *members) for counter, members in sweeps)
-    return sizes, np.fromiter(flat, np.int32, int(sizes.sum()) + len(sizes))
-
-
-def sweeps_of(sizes: Ints, flat: npt.NDArray[np.int32]) -> list[Sweep]:
-    """Return what :func:`flat_sweeps` took apart.
-
-    >>> sweeps_of(*flat_sweeps([(0, ()), (1, (0, 2))]))
-    [(0, ()), (1, (0, 2))]
-    """
-    numbers, ends = flat.tolist(), np.cumsum(sizes + 1).tolist()
-    starts = [0, *ends][:-1]
-    return [
-        (numbers[start], tuple(numbers[start + 1 : end]))
-        for start, end in zip(starts, ends, strict=True)
-    ]

@@ -190,14 +190,13 @@ def _client_of(address: str, patience: float, poll: Poll) -> Any:
     except TypeError as error:
         raise OSError("the program that answers there is not a scheduler") from error
     except BaseException:
-        making.add_done_callback(_let_go)
+
+        def close(made: Future[Any]) -> None:
+            if made.exception() is None:  # nobody waits for it any more
+                _close(made.result(), TUNING.seconds_to_close)
+
+        making.add_done_callback(close)
         raise
-
-
-def _let_go(made: Future[Any]) -> None:
-    """Close what nobody waits for."""
-    if made.exception() is None:
-        _close(made.result(), TUNING.seconds_to_close)
 
 
 def _start_tracker() -> None:

@@ -80,9 +80,9 @@ def read_jkl(text: str) -> CandidateLists:
                 f"{len(families.children)} blocks follow"
             )
     _skip_trailing(lines, announced, n_variables)
-    facts = _read_facts(comments) if own else None
-    if facts is not None:
-        return with_facts(families.lists(), facts)
+    facts = [line.removeprefix(_FACTS) for line in comments if line.startswith(_FACTS)]
+    if own and facts:
+        return with_facts(families.lists(), json_object(facts[0]))
     ids = [str(i) for i in range(n_variables)]
     by_id = not own and families.children.keys() == set(ids)
     return families.lists(ids if by_id else None)
@@ -139,7 +139,8 @@ def _read_block(lines: Iterator[_Line], families: FamilyCollector) -> bool:
     head, tokens = next(lines, (0, []))
     if not tokens:
         return False
-    if len(tokens) != 2 or not is_count(tokens[1]) or _is_empty_set(tokens):
+    superfluous = tokens[1:] == ["0"] and looks_like_score(tokens[0])  # an empty set too many
+    if len(tokens) != 2 or not is_count(tokens[1]) or superfluous:
         raise ListsError(_no_head(head, tokens, families))
     child = families.add_child(tokens[0], head)
     for done in range(int(tokens[1])):
@@ -152,11 +153,6 @@ def _read_block(lines: Iterator[_Line], families: FamilyCollector) -> bool:
         _check_set(number, fields, head, tokens)
         families.add(child, fields[0], fields[2:], number)
     return True
-
-
-def _is_empty_set(tokens: list[str]) -> bool:
-    """Tell whether what should head a block is an empty set too many: a score and a zero."""
-    return tokens[1] == "0" and looks_like_score(tokens[0])
 
 
 def _no_head(number: int, tokens: list[str], families: FamilyCollector) -> str:
@@ -194,11 +190,6 @@ def _skip_trailing(lines: Iterator[_Line], announced: int, n_variables: int) -> 
                 f"line {first[0]}: {first[1]!r}"
             ),
         )
-
-
-def _read_facts(comments: list[str]) -> dict[str, Any] | None:
-    written = [line.removeprefix(_FACTS) for line in comments if line.startswith(_FACTS)]
-    return json_object(written[0]) if written else None
 
 
 def read_pss(text: str) -> CandidateLists:

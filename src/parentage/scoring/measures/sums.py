@@ -311,11 +311,7 @@ class SumMeasure(CountedMeasure):
             if len(found) > TUNING.most_products:
                 return None
         products = sorted(found)
-        return products, self.regret(products)
-
-    def regret(self, products: list[int]) -> Ints:
-        """Return ln C(N, q)."""
-        return -self.rho_of(products)
+        return products, -self.rho_of(products)
 
     @cached_property
     def added(self) -> dict[tuple[int, int], tuple[Ints, Ints]]:
@@ -323,11 +319,11 @@ class SumMeasure(CountedMeasure):
         if self.region is None:
             return {}
         products, plain = self.region
-        times = {r: self.regret([q * r for q in products]) for r in self.arities}
+        times = {r: -self.rho_of([q * r for q in products]) for r in self.arities}
         found = {}
         for i, r_x in enumerate(self.arities):
             for j, r_y in enumerate(self.arities):
-                both = self.regret([q * r_x * r_y for q in products])
+                both = -self.rho_of([q * r_x * r_y for q in products])
                 with_y = both - times[r_y]
                 found[i, j] = (with_y - times[r_x] + plain, with_y)
         return found

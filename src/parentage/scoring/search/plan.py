@@ -234,7 +234,9 @@ def prepare_search(table: Table, settings: Scoring) -> Preparation:
     unit = unit_of(settings.log_base)
     check_learnable(table)
     score = score_for(table, settings.score)
-    width = None if settings.width is None else check_width(settings.width)
+    width = settings.width
+    if width is not None and not (math.isfinite(width) and width >= 0):
+        raise InputError("must be a number of at least 0", about=Way("width", width))
     prior = Prior.of(settings.prior)
     prior.check(table.names)
     constraints = (settings.constraints or Constraints()).merge(prior.certain())
@@ -277,13 +279,6 @@ def check_learnable(table: Table) -> None:
             f"only {usable} of {table.n_variables} columns has more than one observed state; "
             f"at least 2 are needed"
         )
-
-
-def check_width(width: float) -> float:
-    """Refuse a width that is not a distance."""
-    if not (math.isfinite(width) and width >= 0):
-        raise InputError("must be a number of at least 0", about=Way("width", width))
-    return width
 
 
 def check_constraints(constraints: Constraints, table: Table) -> None:
