@@ -198,32 +198,6 @@ def _write_group(groups, weights, g, weight, v, a, b, c):
 
 
 @njit(**JIT)
-def counting_row(members, k, offsets, starts, parents, removed, columns, values):
-    """Write the cut with coefficient one for the sets with at least ``k`` parents inside."""
-    inside = np.zeros(offsets.shape[0] - 1, np.bool_)
-    for j in range(members.shape[0]):
-        inside[members[j]] = True
-    count, shift = 0, 0
-    for j in range(members.shape[0]):
-        v = members[j]
-        begin, ones, alive = count, 0, 0
-        for i in range(offsets[v], offsets[v + 1]):
-            if removed[i]:
-                continue
-            common = 0
-            for p in range(starts[i], starts[i + 1]):
-                common += inside[parents[p]]
-            columns[count], values[count] = i, 1.0 if common >= k else 0.0
-            count += 1
-            alive += 1
-            ones += common >= k
-        usual = 1.0 if 2 * ones > alive else 0.0
-        shift += np.int64(usual)
-        count = keep_unusual(usual, begin, count, columns, values)
-    return count, shift
-
-
-@njit(**JIT)
 def keep_unusual(usual, begin, end, columns, values):
     """Subtract the usual coefficient and drop the zeros; return the new end."""
     kept = begin
@@ -235,14 +209,15 @@ def keep_unusual(usual, begin, end, columns, values):
 
 
 @njit(**JIT)
-def table_row(members, reach, table, offsets, starts, parents, removed, columns, values):
-    """Write the cut whose coefficients are ``table[L, 2^L]``.
+def row_of(members, k, reach, table, offsets, starts, parents, removed, columns, values):
+    """Write the cut whose coefficient is one for sets with ``k`` parents inside or more.
 
-    ``reach[n]``: the members, as bits, that a parent brings in: itself, or those above it when
-    it is passed through.
+    If ``k`` is 0, coefficients are those of ``table[L, 2^L]``. ``reach[n]`` is what a parent counts
+    for: one for members if ``k`` is not 0; otherwise the members, as bits, that it brings in:
+    itself, or those above it when it is passed through.
     """
     count, shift = 0, 0
-    most = 0
+    most = 1
     for j in range(table.shape[0]):
         for subset in range(table.shape[1]):
             most = max(most, table[j, subset])
@@ -254,10 +229,11 @@ def table_row(members, reach, table, offsets, starts, parents, removed, columns,
         for i in range(offsets[v], offsets[v + 1]):
             if removed[i]:
                 continue
-            mask = 0
+            held, mask = 0, 0
             for p in range(starts[i], starts[i + 1]):
+                held += reach[parents[p]]
                 mask |= reach[parents[p]]
-            coefficient = table[j, mask & ~(1 << j)]
+            coefficient = int(held >= k) if k > 0 else int(table[j, mask & ~(1 << j)])
             tally[coefficient] += 1
             columns[count], values[count] = i, coefficient
             count += 1
@@ -290,7 +266,7 @@ def passing_row(
 def worth_inside(members, reach, table, offsets, starts, parents, worth):
     """Fill ``worth[L, 2^L]``: the most a set of a member is worth by the parents it really has.
 
-    Coefficients come from ``table`` by what a set reaches (:func:`table_row`), places from the
+    Coefficients come from ``table`` by what a set reaches (:func:`row_of`), places from the
     members among its parents; a subset is worth at least what a smaller one is.
     """
     size = members.shape[0]

@@ -103,17 +103,15 @@ def unique(cuts: Iterable[Cut]) -> list[Cut]:
 
 def cut_row(sets: Sets, cut: Cut, removed: Flags) -> CutRow:
     """Write a cut as a row, without the removed sets."""
-    from parentage.kernels.cuts import counting_row, passing_row, table_row
+    from parentage.kernels.cuts import passing_row, row_of
 
     members = np.array([*cut.members, *(u for u, _ in cut.through)], np.int64)
     room = int((sets.offsets[members + 1] - sets.offsets[members]).sum())
     columns, values = np.empty(room, np.int64), np.empty(room)
     members, side = members[: len(cut.members)], cut.side
-    if cut.table is None:
-        count, shift = counting_row(members, cut.k, *sets, removed, columns, values)
-    else:
-        reach = reach_of(cut, len(sets.offsets) - 1)
-        count, shift = table_row(members, reach, cut.table, *sets, removed, columns, values)
+    reach = reach_of(cut, len(sets.offsets) - 1)
+    table = np.zeros((0, 0), np.int16) if cut.table is None else cut.table
+    count, shift = row_of(members, cut.k, reach, table, *sets, removed, columns, values)
     for u, above in cut.through if cut.weight else ():
         asked = np.array(above, np.int64)
         count = passing_row(u, asked, cut.weight, *sets, removed, columns, values, count)
@@ -122,9 +120,12 @@ def cut_row(sets: Sets, cut: Cut, removed: Flags) -> CutRow:
 
 
 def reach_of(cut: Cut, n: int) -> Ints:
-    """Return for every variable, as bits, the members that it brings in as a parent."""
+    """Return for every variable, as bits, the members that it brings in as a parent.
+
+    For a counting cut return one for members.
+    """
     reach = np.zeros(n, np.int64)
-    reach[list(cut.members)] = 1 << np.arange(len(cut.members))
+    reach[list(cut.members)] = 1 if cut.k else 1 << np.arange(len(cut.members))
     changed = bool(cut.through)
     while changed:
         changed = False
