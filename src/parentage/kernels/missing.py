@@ -9,7 +9,7 @@ second from its marginal over a:
 The marginal is not what S \\ a has when it is counted by itself, because then more rows are
 complete. Where the joint states are few, their counts are an array and the marginals sums along its
 axes; sets that share all but the last member share the rows and states of the rest. Where they are
-many, labels of rows are joined instead (:mod:`parentage.kernels.labels`).
+many, rows with the same states are found by hashing.
 
 **Judging.** Likelihoods are averages over different rows, so they do not grow with parents, and the
 only rule is the child's side (Theorem 8): no superset of Π scores more than
@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
+from parentage.kernels.bits import SPREAD, U
 from parentage.kernels.judging import CHILD, DEAD, products_without
-from parentage.kernels.labels import join_labels
 from parentage.kernels.levels import (
     bound_outside,
     local_scores,
@@ -96,7 +96,7 @@ def count_complete(members, rows, arity, n, left):
         for t in range(s):
             q = min(q * arity[members[i, t]], dense + 1)
         if q > dense:
-            n[i] = count_by_labels(members[i], rows, arity, left[i])
+            n[i] = count_by_rows(members[i], rows, left[i])
             found = -1  # the prefix is that of another set
             continue
         if i == 0 or found < 0 or differs(members, i):
@@ -196,9 +196,9 @@ def marginal(counts, q, r, stride, f):
 
 
 @njit(**JIT)
-def count_by_labels(chosen, rows, arity, left):
+def count_by_rows(chosen, rows, left):
     """Count one set whose joint states are too many for an array; returns its complete rows."""
-    codes, label, n_labels, repeats, f = rows
+    codes, label, _, repeats, f = rows
     s = len(chosen)
     there = np.empty(len(label), np.int64)
     found = 0
@@ -212,34 +212,49 @@ def count_by_labels(chosen, rows, arity, left):
             found += 1
             total += np.int64(repeats[row])
     times = repeats[there[:found]]
-    column = np.empty((s, found), np.uint16)
-    for t in range(s):
-        for k in range(found):
-            column[t, k] = codes[chosen[t], there[k]]
-    one, other = np.empty(found, np.int64), np.empty(found, np.int64)
-    for a in range(s):
-        for k in range(found):
-            one[k] = label[there[k]]
-        count = np.int64(n_labels)
+    keys = np.empty((found, s + 1), np.uint64)
+    for k in range(found):
+        keys[k, s] = label[there[k]]
         for t in range(s):
-            if t != a:
-                count = join_labels(one, count, column[t], arity[chosen[t]], other)
-                one, other = other, one
-        without = total_of(one, count, times, f)
-        count = join_labels(one, count, column[a], arity[chosen[a]], other)
-        left[a] = without - total_of(other, count, times, f)
+            keys[k, t] = codes[chosen[t], there[k]]
+    together = total_of(keys, times, f)
+    for a in range(s):
+        own = keys[:, a].copy()
+        keys[:, a] = 0
+        left[a] = total_of(keys, times, f) - together
+        keys[:, a] = own
     return total
 
 
-@njit(**JIT)
-def total_of(labels, count, times, f):
-    """Return Σ f over the rows per label, where row k occurs ``times[k]`` times."""
-    sizes = np.zeros(count, np.int64)
-    for k in range(len(labels)):
-        sizes[labels[k]] += np.int64(times[k])
+@njit(wraps=True, **JIT)
+def total_of(keys, times, f):
+    """Return Σ f over the distinct rows of ``keys[row, word]``; row k occurs ``times[k]`` times.
+
+    ``slots`` is an open hash table (linear probing) of rows that were not seen before.
+    """
+    bits = 1
+    while 1 << bits < 2 * len(keys):
+        bits += 1
+    shift, last = U(64 - bits), U((1 << bits) - 1)
+    slots, sizes = np.full(1 << bits, -1, np.int32), np.zeros(len(keys), np.int64)
+    for k in range(len(keys)):
+        mixed = U(0)
+        for w in range(keys.shape[1]):
+            mixed = (mixed ^ keys[k, w] ^ (mixed >> U(29))) * SPREAD
+        at = mixed >> shift
+        while slots[at] >= 0:
+            same = True
+            for w in range(keys.shape[1]):
+                same = same and keys[slots[at], w] == keys[k, w]
+            if same:
+                break
+            at = (at + U(1)) & last
+        if slots[at] < 0:
+            slots[at] = k
+        sizes[slots[at]] += np.int64(times[k])
     total = np.int64(0)
-    for c in range(count):
-        total += f[sizes[c]]
+    for k in range(len(keys)):
+        total += f[sizes[k]]
     return total
 
 
