@@ -21,6 +21,8 @@ from parentage.check.document import ProofError
 from parentage.errors import ListsError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from parentage.check.document import Lists, Unit
 
 Ints = npt.NDArray[np.int64]
@@ -228,32 +230,43 @@ def allowed_sets(lists: Lists, constraints: Mapping[str, Any]) -> Flags:
     ProofError
         Constraints of a form that is not in the format.
     """
-    index = {name: v for v, name in enumerate(lists.names)}
-    check_kinds(constraints)
+    required, barred, most = restrictions(constraints, lists.names)
     sizes = np.diff(lists.starts)
     child = np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))
     owner = np.repeat(np.arange(lists.n_sets), sizes)
-    below = child[owner]
-    broken = np.zeros(lists.n_sets, np.bool_)
-    for parent, v in arcs_of(constraints, "required", index):
-        has = np.zeros(lists.n_sets, np.bool_)
-        has[owner[(below == v) & (lists.parents == parent)]] = True
-        broken |= (child == v) & ~has
-    for parent, v in arcs_of(constraints, "forbidden", index):
-        broken[owner[(below == v) & (lists.parents == parent)]] = True
-    for v, limit in limits_of(constraints, index):
-        broken |= (child == v) & (sizes > limit)
-    tier = tiers_of(constraints, index)
-    above = tier[lists.parents]
-    broken[owner[(above >= 0) & (tier[below] >= 0) & (above > tier[below])]] = True
-    return ~broken
+    arcs = child[owner], lists.parents
+    broken = np.bincount(owner[barred[arcs]], minlength=lists.n_sets)
+    present = np.bincount(owner[required[arcs]], minlength=lists.n_sets)
+    whole = present == required.sum(axis=1)[child]
+    allowed: Flags = whole & (broken == 0) & (sizes <= most[child])
+    return allowed
 
 
-def check_kinds(constraints: Mapping[str, Any]) -> None:
-    """Refuse constraints of a kind that is not in the format."""
+def restrictions(constraints: Mapping[str, Any], names: Sequence[str]) -> tuple[Flags, Flags, Ints]:
+    """Return required and forbidden arcs, ``bool[child, parent]``, and the most parents of each.
+
+    Raises
+    ------
+    ProofError
+        Constraints of a form that is not in the format.
+    """
     unknown = set(constraints) - {"required", "forbidden", "max_parents", "tiers"}
     if unknown:
         raise ProofError(f"constraints: unknown kind {min(unknown)!r}")
+    n, index = len(names), {name: v for v, name in enumerate(names)}
+    required, barred = np.zeros((2, n, n), np.bool_)
+    for flags, kind in ((required, "required"), (barred, "forbidden")):
+        for parent, child in arcs_of(constraints, kind, index):
+            flags[child, parent] = True
+    tier = tiers_of(constraints, index)
+    barred |= (tier[None, :] > tier[:, None]) & (tier[:, None] >= 0)
+    limits, most = constraints.get("max_parents", {}), np.full(n, n - 1)
+    if not isinstance(limits, Mapping) or any(type(limit) is not int for limit in limits.values()):
+        raise ProofError("constraints.max_parents: must be an object of whole numbers")
+    for name, limit in limits.items():
+        v = variable_of(name, "constraints.max_parents", index)
+        most[v] = min(most[v], limit)
+    return required, barred, most
 
 
 def arcs_of(
@@ -270,17 +283,6 @@ def arcs_of(
         parent, child = (variable_of(name, f"constraints.{kind}", index) for name in arc)
         found.append((parent, child))
     return found
-
-
-def limits_of(constraints: Mapping[str, Any], index: Mapping[str, int]) -> list[tuple[int, int]]:
-    """Return the limits on parents as (variable, number)."""
-    limits = constraints.get("max_parents", {})
-    if not isinstance(limits, Mapping) or any(type(limit) is not int for limit in limits.values()):
-        raise ProofError("constraints.max_parents: must be an object of whole numbers")
-    return [
-        (variable_of(name, "constraints.max_parents", index), limit)
-        for name, limit in limits.items()
-    ]
 
 
 def tiers_of(constraints: Mapping[str, Any], index: Mapping[str, int]) -> Ints:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from parentage.check.counting import LARGEST, WORKING, DistinctRows, counting, ln_ratio, measure_of
 from parentage.check.document import ProofError
-from parentage.check.families import arcs_of, check_kinds, limits_of, tiers_of, variable_of
+from parentage.check.families import restrictions, variable_of
 from parentage.errors import InputError
 
 if TYPE_CHECKING:
@@ -514,33 +514,21 @@ def allowed_by(
     ProofError
         Settings of a form that is not in the format.
     """
-    n, index = len(names), {name: v for v, name in enumerate(names)}
-    constraints, limit = settings["constraints"], settings["max_parents"]
-    check_kinds(constraints)
-    required, barred = [set[int]() for _ in names], np.zeros((n, n), np.bool_)
-    odds = [[_log_odds(_share(settings["prior"].get("default")))] * n for _ in names]
+    index, limit = {name: v for v, name in enumerate(names)}, settings["max_parents"]
+    required, barred, most = restrictions(settings["constraints"], names)
+    given = limit if isinstance(limit, Mapping) else dict.fromkeys(names, limit)
+    limits = {name: own for name, own in given.items() if own is not None}
+    most = np.minimum(most, restrictions({"max_parents": limits}, names)[2])
+    odds = [[_log_odds(_share(settings["prior"].get("default")))] * len(names) for _ in names]
     for entry in settings["prior"].get("arcs", ()):
         if not isinstance(entry, list | tuple) or len(entry) != 3:
             raise InputError("settings.prior in this certificate is not a possible value")
         parent, child = (variable_of(name, "settings.prior", index) for name in entry[:2])
         share = _share(entry[2])
         odds[child][parent] = _log_odds(share)
-        if share == 1:
-            required[child].add(parent)
-        elif share == 0:
-            barred[child, parent] = True
-    for parent, child in arcs_of(constraints, "required", index):
-        required[child].add(parent)
-    for parent, child in arcs_of(constraints, "forbidden", index):
-        barred[child, parent] = True
-    tier = tiers_of(constraints, index)
-    barred |= (tier[None, :] > tier[:, None]) & (tier[:, None] >= 0)
-    given = limit if isinstance(limit, Mapping) else dict.fromkeys(names, limit)
-    limits = {name: most for name, most in given.items() if most is not None}
-    most = np.full(n, n - 1, np.int64)
-    for v, own in (*limits_of({"max_parents": limits}, index), *limits_of(constraints, index)):
-        most[v] = min(most[v], own)
-    return [tuple(sorted(own)) for own in required], barred, most, odds
+        required[child, parent] |= share == 1
+        barred[child, parent] |= share == 0
+    return [tuple(np.flatnonzero(own).tolist()) for own in required], barred, most, odds
 
 
 def _share(p: Any) -> Fraction:
