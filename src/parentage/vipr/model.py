@@ -20,6 +20,7 @@ may be divided by a whole number, which is where fractions come from.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from graphlib import TopologicalSorter
 from itertools import accumulate
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple, TextIO
@@ -176,20 +177,8 @@ class Model:
     def solution(self, chosen: Iterable[int]) -> list[int]:
         """Return the variables that are 1 for a network: its sets, and an order it respects."""
         sets = list(chosen)
-        waiting = {v: set(self.parents[i]) for v, i in enumerate(sets)}
-        place: dict[int, int] = {}
-        ready = [v for v, above in waiting.items() if not above]
-        below: dict[int, list[int]] = {}
-        for v, above in waiting.items():
-            for u in above:
-                below.setdefault(u, []).append(v)
-        while ready:
-            u = ready.pop()
-            place[u] = len(place)
-            for v in below.get(u, ()):
-                waiting[v].discard(u)
-                if not waiting[v]:
-                    ready.append(v)
+        order = TopologicalSorter({v: self.parents[i] for v, i in enumerate(sets)}).static_order()
+        place = {v: k for k, v in enumerate(order)}
         ordered = [self.m + k for k, (u, v) in enumerate(self.pairs) if place[u] < place[v]]
         return [*sets, *ordered]
 
