@@ -123,10 +123,7 @@ def twins(tree: ast.Module) -> int:
     return sum(
         (function.end_lineno or 0) - function.decorator_list[0].lineno + 1
         for function in functions
-        if any(
-            "as_numpy" in text or "numpy=True" in text
-            for text in map(ast.unparse, function.decorator_list)
-        )
+        if any("as_numpy" in text for text in map(ast.unparse, function.decorator_list))
     )
 
 

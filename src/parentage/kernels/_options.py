@@ -89,15 +89,12 @@ class Kernel:
         self._dispatcher: Any = None
         self._spent = 0.0
         self.codes: dict[type, Callable[..., Any]] = {}
-        self.numpy_codes: dict[type, Callable[..., Any]] = {}
 
-    def for_terms(
-        self, kind: type, *, numpy: bool = False
-    ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-        """Register the code of a :func:`hook` for terms of one kind, or its ``numpy`` version."""
+    def for_terms(self, kind: type) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Register the code of a :func:`hook` for terms of one kind."""
 
         def register(code: Callable[..., Any]) -> Callable[..., Any]:
-            (self.numpy_codes if numpy else self.codes)[kind] = code
+            self.codes[kind] = code
             return code
 
         return register
@@ -176,8 +173,7 @@ def hook(function: Callable[..., Any]) -> Kernel:
     at = list(inspect.signature(function).parameters).index("terms")
 
     def interpreted(*args: Any) -> Any:
-        kind = type(args[at])
-        return (kernel.numpy_codes.get(kind) or plainly(kernel.codes[kind]))(*args)
+        return plainly(kernel.codes[type(args[at])])(*args)
 
     def make() -> Any:
         """Return a function that stands for the code for the type of the terms, which Numba sees.

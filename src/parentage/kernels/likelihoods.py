@@ -188,7 +188,7 @@ def _local_scores(new, below, terms, scores):
                 scores[i, a] = G[i] - G_below[subsets[i, a]] - unit * parameters
 
 
-@njit(work=lambda new, *_: 20 + 0.3 * new.members.size, **JIT)
+@njit(work=lambda new, *_: 3 * new.members.size, **JIT)
 def leave_ended(new, G_below, slack, terms):
     """End the families that no further parent can help; leave out sets that nothing is built on.
 
@@ -227,26 +227,4 @@ def leave_ended(new, G_below, slack, terms):
             move_set(i, left, members, subsets, best)
             G[left] = G[i]
             left += 1
-    return left
-
-
-@leave_ended.as_numpy
-def _leave_ended(new, G_below, slack, terms):
-    members, subsets, best, (G,) = new
-    own, most = terms.arity[members], 4 * terms.cap
-    states = np.ones(members.shape, np.int64)
-    for a in range(members.shape[1]):
-        for b in range(members.shape[1]):
-            if b != a:
-                states[:, a] = np.minimum(states[:, a] * own[:, b], most)
-    parameters = np.minimum((own - 1) * states, terms.cap)
-    most_paid = terms.unit * np.minimum(parameters * terms.fewest, terms.cap)
-    h = terms.residual[members]
-    best[(best < DEAD) & (best >= slack - most_paid - h)] = DEAD + THM1P
-    paid = terms.unit * np.minimum(parameters * (terms.fewest - 1), terms.cap)
-    unexplained = G_below[subsets] - G[:, None] - h
-    stay = (best < DEAD).any(axis=1) | (paid < unexplained + slack).all(axis=1)
-    left = np.count_nonzero(stay)
-    for array in (members, subsets, best, G):
-        array[:left] = array[stay]
     return left

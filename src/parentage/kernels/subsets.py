@@ -30,8 +30,6 @@ the sink just removed may go only after one of its children went.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
@@ -138,7 +136,7 @@ def most_slots(offsets):
     return most
 
 
-@njit(work=lambda offsets, masks: 8 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
+@njit(work=lambda offsets, masks: 100 * len(masks) + 0.01 * (np.diff(offsets) ** 2).sum(), **JIT)
 def first_subsets(offsets, masks):
     """Return for every set the first one of the same child that is contained in it; −1: none.
 
@@ -172,19 +170,6 @@ def first_subsets(offsets, masks):
                         break
             if first < high:
                 found[i] = first
-    return found
-
-
-@first_subsets.as_numpy
-def _first_subsets(offsets, masks):
-    found = np.full(len(masks), -1, np.int64)
-    for low, high in itertools.pairwise(offsets.tolist()):
-        own = masks[low:high]
-        for i in range(low, high):
-            inside = ~(own & ~masks[i]).any(axis=1)
-            inside[i - low] = False
-            if inside.any():
-                found[i] = low + inside.argmax()
     return found
 
 

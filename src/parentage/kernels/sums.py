@@ -168,35 +168,6 @@ def _rule_out(end, new, level, facts, terms, known):
                 best[i, a] = DEAD + FUNCTIONAL
 
 
-@rule_out.for_terms(SumTerms, numpy=True)
-def _rule_out_by_numpy(end, new, level, facts, terms, known):
-    members, subsets, best = new.members[:end], new.subsets[:end], new.best[:end]
-    value, minus, occupied, row = level.columns
-    kind, rules, slack = terms.kind, facts.rules, facts.slack
-    by_child, by_cells = rules & (1 << CHILD) != 0, rules & (1 << CELLS) != 0
-    by_parent, functional = rules & (1 << PARENT) != 0, rules & (1 << FUNCTIONAL) != 0
-    known[:, 0] = terms.times[kind[members[:, -1]], row[subsets[:, -1]]]
-    known[:, 1] = occupied[subsets].max(axis=1, initial=0) if by_cells else 0
-    of, child = np.nonzero(best < DEAD) if rules else (np.empty(0, np.int64),) * 2
-    x, pi = members[of, child], subsets[of, child]
-    h, bound = terms.residual[x], np.full(len(of), DEAD)
-    if by_child:
-        price = terms.penalty[kind[x], row[pi]] + minus[pi, terms.column[x]] + terms.constant[x]
-        bound = -h - (price - value[pi])
-    if by_cells:
-        cost = terms.log_arity[x] * known[of, 1]
-        less = np.where(terms.adds[row[pi]], -h - cost, np.minimum(-h, -cost))
-        bound = np.minimum(bound, less)
-    out = best[of, child] - slack >= bound
-    for k in np.flatnonzero(~out).tolist() if by_parent or functional else ():
-        i, a = of[k], child[k]
-        if by_parent and parent_side.interpreted(a, members[i], subsets[i], level, slack, terms):
-            best[i, a] = DEAD + PARENT
-        elif functional and redundant_parent.interpreted(pi[k], level, terms):
-            best[i, a] = DEAD + FUNCTIONAL
-    best[of[out], child[out]] = DEAD + (CHILD if by_child else CELLS)
-
-
 @bound_outside.for_terms(SumTerms)
 def _bound_outside(x, subsets, known, level, facts, terms):
     value, minus, _, _ = level.columns
@@ -224,13 +195,6 @@ def _local_scores(new, below, terms, scores):
             if best[i, a] < DEAD:
                 x = members[i, a]
                 scores[i, a] = value[i] - minus[subsets[i, a], column[x]] - constant[x]
-
-
-@local_scores.for_terms(SumTerms, numpy=True)
-def _local_scores_by_numpy(new, below, terms, scores):
-    x = new.members
-    parents = below[1][new.subsets, terms.column[x]]
-    scores[:] = new.columns[0][:, None] - parents - terms.constant[x]
 
 
 @njit(work=lambda some, *_: 50 + 2 * some.members.size, **JIT)
