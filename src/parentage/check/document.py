@@ -281,7 +281,7 @@ def parse_document(document: Mapping[str, Json], n: int, m: int) -> Document:
     entries = _list(top["nodes"], "nodes")
     if not entries:
         raise ProofError("nodes: the proof is empty")
-    nodes = tuple(_node(entry, i, n, len(cuts), len(entries)) for i, entry in enumerate(entries))
+    nodes = tuple(_node(entry, f"nodes[{i}]", n, len(cuts)) for i, entry in enumerate(entries))
     _check_tree(nodes)
     constraints = top["constraints"]
     if not isinstance(constraints, Mapping):
@@ -454,8 +454,7 @@ def _local(entry: Sequence[Json], where: str, n: int) -> StatedCut:
     )
 
 
-def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> ProofNode:
-    where = f"nodes[{index}]"
+def _node(value: Json, where: str, n: int, n_cuts: int) -> ProofNode:
     ends = ("branch", "split", "subsets", "forest")
     content = _object(value, where, (), ("steps", *ends))
     given = [key for key in ends if key in content]
@@ -474,15 +473,14 @@ def _node(value: Json, index: int, n: int, n_cuts: int, n_nodes: int) -> ProofNo
             raise ProofError(f"{where}: must be true")
         return ProofNode(steps, solved_by="subsets" if given[0] == "subsets" else "forest")
     if given[0] == "branch":
-        four = _wholes(value, where, below=max(n, n_nodes))
+        four = _wholes(value, where)
         if len(four) != 4 or max(four[:2]) >= n or four[0] == four[1]:
             raise ProofError(f"{where}: must be [parent, child, node without, node with]")
-        _check_child_nodes(four[2:], where, index, n_nodes)
         return ProofNode(steps, branch=(four[0], four[1], four[2], four[3]))
-    return ProofNode(steps, parts=_split(value, where, index, n, n_nodes))
+    return ProofNode(steps, parts=_split(value, where, n))
 
 
-def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> tuple[Part, ...]:
+def _split(value: Json, where: str, n: int) -> tuple[Part, ...]:
     parts: list[Part] = []
     for i, entry in enumerate(_list(value, where)):
         at = f"{where}[{i}]"
@@ -491,9 +489,7 @@ def _split(value: Json, where: str, index: int, n: int, n_nodes: int) -> tuple[P
             raise ProofError(f"{at}: must be [variables, goal, node]")
         variables = _distinct(three[0], f"{at}: variables", n)
         goal = _whole(three[1], f"{at}: goal", -LARGEST)
-        node = _whole(three[2], f"{at}: node", 0, n_nodes)
-        _check_child_nodes((node,), at, index, n_nodes)
-        parts.append((variables, goal, node))
+        parts.append((variables, goal, _whole(three[2], f"{at}: node")))
     return tuple(parts)
 
 
@@ -513,18 +509,14 @@ def _step(value: Json, where: str, n_cuts: int) -> Step:
     return cuts, times
 
 
-def _check_child_nodes(nodes: Sequence[int], where: str, index: int, n_nodes: int) -> None:
-    for node in nodes:
-        if not index < node < n_nodes:
-            raise ProofError(f"{where}: node {node} must come after node {index}")
-
-
 def _check_tree(nodes: Sequence[ProofNode]) -> None:
-    """Every node is used once at most."""
+    """Every node comes after the one that leads to it, and is used once at most."""
     used: set[int] = set()
     for i, node in enumerate(nodes):
         follow = node.branch[2:] if node.branch else [part[2] for part in node.parts or ()]
         for other in follow:
+            if not i < other < len(nodes):
+                raise ProofError(f"nodes[{i}]: node {other} must come after node {i}")
             if other in used:
                 raise ProofError(f"nodes[{i}]: node {other} is used twice")
             used.add(other)
