@@ -11,7 +11,6 @@ import functools
 import gc
 import hashlib
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -59,25 +58,14 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
 
 
 def _import_numba() -> Any:
-    """Import Numba without the collector of cycles, which would look at all of it several times.
-
-    It would import the package coverage, if installed, to serve a run of it; such a run imports
-    that package itself.
-    """
-    if "numba" not in sys.modules:
-        collects, absent = gc.isenabled(), "coverage" not in sys.modules
-        gc.disable()
-        if absent:
-            sys.modules["coverage"] = None  # type: ignore[assignment]  # so an import fails
-        try:
-            import numba
-        finally:
-            if absent:
-                del sys.modules["coverage"]
-            if collects:
-                gc.enable()
-    import numba
-
+    """Import Numba without the collector of cycles, which would look at all of it several times."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        import numba
+    finally:
+        if collects:
+            gc.enable()
     return numba
 
 
