@@ -146,6 +146,17 @@ def test_all_ragged_lines_are_reported_at_once(
         read_table(many.encode())
 
 
+@pytest.mark.parametrize("small", [0, 1 << 18])
+def test_a_quote_mark_inside_a_cell_is_text_and_one_that_opens_a_cell_has_to_close(
+    small: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(delimited, "SMALL", small)
+    rows = b"a,b\n" + b"x,u\ny,v\n" * 3
+    assert read_table(rows.replace(b"x", b'5" pipe', 1)).states[0][0] == '5" pipe'
+    with pytest.raises(TableError, match=r"^line 4: a quote opens a cell and is never closed"):
+        read_table(b'a,b\n"x\ny",u\n"z,v\nx,u\n')
+
+
 def test_without_header_columns_are_numbered() -> None:
     table = read_table(b"0,1\n1,1\n0,0\n", header=False)
     assert table.names == ("0", "1")
