@@ -165,7 +165,7 @@ def _parquet(source: Source) -> Detected:
 
 
 def _by_text(text: str, suffix: str) -> Detected:
-    if _looks_like_arff(text):
+    if ARFF_DECLARATION.match(next(_significant(text, "%"), "")):
         return Detected("table", "arff")
     if _PSS_FIRST.match(next(_significant(text), "")):  # META or VAR
         return Detected("lists", "pss")
@@ -178,13 +178,6 @@ def _by_text(text: str, suffix: str) -> Detected:
     if suffix in (".jkl", ".jaa", ".scores", ".pss") and not _has_columns(text):
         return Detected("lists", "pss" if suffix == ".pss" else "jkl")
     return Detected("table", "csv")
-
-
-def _looks_like_arff(text: str) -> bool:
-    """Tell whether the first line that is neither blank nor a comment is a declaration."""
-    lines = (line.strip() for line in text.split("\n", 10_000)[:10_000])
-    first = next((line for line in lines if line and line[0] != "%"), "")
-    return ARFF_DECLARATION.match(first) is not None
 
 
 def _looks_like_jkl(text: str) -> bool:
@@ -202,10 +195,10 @@ def _looks_like_jkl(text: str) -> bool:
     )
 
 
-def _significant(text: str) -> Iterator[str]:
-    """Yield the first lines that are neither blank nor ``#`` comments."""
-    lines = (line.strip() for line in text[:100_000].split("\n"))
-    return (line for line in lines if line and line[0] != "#")
+def _significant(text: str, comment: str = "#") -> Iterator[str]:
+    """Yield the lines that are neither blank nor comments."""
+    lines = (line.strip() for line in io.StringIO(text))
+    return (line for line in lines if line and line[0] != comment)
 
 
 def _has_columns(text: str) -> bool:
