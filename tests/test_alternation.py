@@ -20,7 +20,7 @@ from parentage.errors import UnprovenWarning
 from parentage.growth.anytime import Anytime, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.solving import UNSOLVED, ListSolver
-from parentage.network.record import Finding
+from parentage.network.record import Finding, NetworkRecord
 from parentage.optimise import learn_lists
 from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
@@ -283,7 +283,7 @@ def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:
     facts = json.loads(json.dumps(solution.finding.to_dict()))
     assert facts["scope"]["listed_bound"] == pytest.approx(solution.score, abs=1e-6)
     assert Finding.from_dict(facts) == solution.finding
-    assert sentence in verdict(solution.network, solution.table, solution.finding, scope)
+    assert sentence in verdict(NetworkRecord.of(solution), solution.table)
     page = tmp_path / "page.html"
     solution.save(page)
     assert "listed parent sets" in page.read_text()

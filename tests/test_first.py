@@ -248,7 +248,7 @@ def test_a_bound_that_says_little_is_not_the_answer(tmp_path: Path) -> None:
     assert record.finding.compared == compared
     assert record.finding.bound == found.bound
     assert (record.finding.beside() or "nothing") in found.proof()
-    said = verdict(found.network, table, record.finding, record.scope)
+    said = verdict(record, table)
     assert "above the best tree" in said
     assert "another network may score" not in said
 

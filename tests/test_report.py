@@ -683,11 +683,12 @@ def test_no_fact_about_the_data_is_told_twice(tmp_path: Path) -> None:
     rows = ["NA,x", "p,y", "q,x", "p,y", "q,NA"] * 9
     (tmp_path / "t.csv").write_text("\n".join(["a,b", *rows]) + "\n")
     table = read_table(tmp_path / "t.csv", missing="state")
-    facts = data_facts(table, None, {"source": str(tmp_path / "t.csv")})
+    facts = data_facts(NetworkRecord(ASIA, provenance={"source": str(tmp_path / "t.csv")}), table)
     told = [value for label, value in facts if "a 9, b 9" in value]
     assert told == ["a 9, b 9"]
     assert [label for label, value in facts if "t.csv" in value] == ["Read from"]
-    assert data_facts(None, None, {"source": "net.bif"}) == (("Source", "net.bif"),)
+    bare = NetworkRecord(ASIA, provenance={"source": "net.bif"})
+    assert data_facts(bare, None) == (("Source", "net.bif"),)
 
 
 def test_the_table_of_arcs_says_firm_or_open() -> None:

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from parentage.arcs.records import ArcSupport, Support
     from parentage.data.recipe import Recipe
     from parentage.data.table import Table
-    from parentage.network.network import Network
     from parentage.network.parameters import Parameters
-    from parentage.network.record import Finding, NetworkRecord, SearchRecord
+    from parentage.network.record import NetworkRecord, SearchRecord
     from parentage.scoring.account import Scope
     from parentage.scoring.constraints import Arc
 
@@ -62,8 +61,9 @@ def about_other_data(table: Table | None, scope: Scope | None) -> bool:
     return table is not None and account is not None and account.data != table.digest
 
 
-def verdict(network: Network, table: Table | None, found: Finding, scope: Scope | None) -> str:
+def verdict(record: NetworkRecord, table: Table | None) -> str:
     """Say what was found and what was proved, for somebody who reads only this."""
+    network, found, scope = record.network, record.finding, record.scope
     rows = f" from {counted(table.n_rows, 'row')}" if table is not None else ""
     first = f"{counted(network.n_variables, 'variable')}, {counted(network.n_arcs, 'arc')}{rows}."
     if found.optimal is None or scope is None:
@@ -148,17 +148,15 @@ def summary(
     return (*told, *([path] if path else []))
 
 
-def methods(
-    network: Network,
-    table: Table | None,
-    record: NetworkRecord,
-    support: Support | None,
-    parameters: Parameters | None,
-) -> str:
+def methods(record: NetworkRecord, table: Table | None, support: Support | None) -> str:
     """Return a paragraph for the methods section of a paper, from what was done in this run."""
-    scope, found = record.scope, record.finding
-    version = (record.provenance.get("versions") or {}).get("parentage", "")
-    program = f"parentage{f' {version}' if version else ''}"
+    network, scope, found, parameters = (
+        record.network,
+        record.scope,
+        record.finding,
+        record.parameters,
+    )
+    program = f"parentage {record.version}".rstrip()
     said = []
     if table is not None:
         data = f"{counted(table.n_rows, 'row')} of {counted(table.n_variables, 'variable')}"
@@ -175,7 +173,7 @@ def methods(
     if found.score is None or scope is None:
         said.append(f"The network was analysed with {program}.")
     else:
-        said.append(_about_structure(network, found, scope, program))
+        said.append(_about_structure(record, scope, program))
         said += [treated] if (treated := _about_missing(scope)) else []
         if table is not None and (scope.score or "").startswith("pnal"):
             few = about_few_rows(table, network.to_dict())
@@ -213,8 +211,9 @@ def methods(
     return " ".join(said)
 
 
-def _about_structure(network: Network, found: Finding, scope: Scope, program: str) -> str:
+def _about_structure(record: NetworkRecord, scope: Scope, program: str) -> str:
     """Say how the structure was learned, and claim the highest score only where it is proven."""
+    found = record.finding
     limit = scope.max_parents
     parents = "no limit on the number of parents"
     if isinstance(limit, int):
@@ -223,7 +222,7 @@ def _about_structure(network: Network, found: Finding, scope: Scope, program: st
         parents = "limits on the parents of single variables"
     highest, how = f"the highest {score_title(scope)}", f"with {program} ({parents})"
     among = scope.words() or " among all networks"
-    size = f"It has {counted(network.n_arcs, 'arc')} and the score {found.score:.4f}."
+    size = f"It has {counted(record.network.n_arcs, 'arc')} and the score {found.score:.4f}."
     if found.optimal:
         return (
             f"The structure with {highest} was learned {how}: it is proven optimal{among} "
@@ -277,10 +276,9 @@ def about_probabilities(parameters: Parameters, *, completed: bool) -> str:
     )
 
 
-def data_facts(
-    table: Table | None, scope: Scope | None, provenance: Mapping[str, Any]
-) -> tuple[Fact, ...]:
+def data_facts(record: NetworkRecord, table: Table | None) -> tuple[Fact, ...]:
     """How the data were read: from the table's recipe, or that of the lists."""
+    scope, provenance = record.scope, record.provenance
     recipe = table.recipe if table is not None else None
     if recipe is None and scope is not None:
         recipe = scope.origin.recipe
@@ -346,8 +344,9 @@ def _reading(recipe: Recipe) -> list[Fact]:
     return facts
 
 
-def proof_facts(table: Table | None, found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
+def proof_facts(record: NetworkRecord, table: Table | None) -> tuple[Fact, ...]:
     """What was proved."""
+    found, scope = record.finding, record.scope
     facts: list[Fact] = []
     if (account := account_of(scope)) is not None and about_other_data(table, scope):
         other = f"{account.rows:,} rows, SHA-256 {account.data}"
@@ -389,10 +388,10 @@ def _constraints(scope: Scope) -> str:
     return listed(said, LISTED, "; ")
 
 
-def search_facts(found: Finding, scope: Scope | None) -> tuple[Fact, ...]:
+def search_facts(record: NetworkRecord) -> tuple[Fact, ...]:
     """What was counted on the way."""
-    facts = []
-    account = account_of(scope)
+    found, facts = record.finding, list[Fact]()
+    account = account_of(record.scope)
     if account is not None:
         tallies = account.tallies
         facts += [
@@ -449,10 +448,9 @@ def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def citation(found: Finding, scope: Scope | None, provenance: Mapping[str, Any]) -> str:
+def citation(record: NetworkRecord) -> str:
     """Return what to write when the result is used."""
-    version = (provenance.get("versions") or {}).get("parentage", "")
-    how = ""
+    found, scope, version, how = record.finding, record.scope, record.version, ""
     if found.score is not None and scope is not None:
         proof = "proven optimal" if found.optimal else "not proven optimal"
         among = scope.words() or " among all networks"

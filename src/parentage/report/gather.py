@@ -252,6 +252,7 @@ def gather(
     table = None if table is None else table.select(network.names)
     if parameters is None and table is not None:
         parameters = network.fit(table)
+        record = replace(record, parameters=parameters)
     refused: Sequence[tuple[Refused, ...]] = [() for _ in network.names]
     if _scorable(table, record):
         refused = refused_parents(network, table, _score_of(record), scope)
@@ -265,7 +266,7 @@ def gather(
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
         title=title or source or "Bayesian network",
-        verdict=verdict(network, table, record.finding, scope),
+        verdict=verdict(record, table),
         network=network,
         equivalent=equivalent,
         arcs=arcs,
@@ -279,12 +280,12 @@ def gather(
         next_sets=tuple(nexts),
         what_if=None if parameters is None else _what_if(parameters, table),
         alternatives=None if near is None else alternatives(near),
-        data=data_facts(table, scope, record.provenance),
-        proof=proof_facts(table, record.finding, scope),
-        search=search_facts(record.finding, scope),
+        data=data_facts(record, table),
+        proof=proof_facts(record, table),
+        search=search_facts(record),
         origin=origin_facts(record.provenance),
-        citation=citation(record.finding, scope, record.provenance),
-        methods=methods(network, table, record, support, parameters),
+        citation=citation(record),
+        methods=methods(record, table, support),
         summary=summary(arcs, directions, support, path),
         directions=directions,
     )
