@@ -265,7 +265,7 @@ def test_json_holds_result_and_provenance(tmp_path: Path) -> None:
         table,
         command=["parentage", "learn", "asia.csv"],
         settings={"max_parents": None, "rules": ("alg1", "alg2")},
-        timings={"score": 0.1, "learn": np.float64(0.2)},
+        seconds={"score": 0.1, "learn": np.float64(0.2)},
         source="asia.csv",
     )
     path = tmp_path / "asia.json"

@@ -413,10 +413,10 @@ def provenance(work: Material, solution: Solution) -> dict[str, Any]:
         timings["compiling"] = compiling.seconds
     origin = provenance_of(
         work.table,
+        source=work.name,
         command=["parentage", *sys.argv[1:]],
         settings={key: value for key, value in typed.items() if value not in (None, ())},
-        timings=timings,
-        source=work.name,
+        seconds=timings,
     )
     used = rows_used(solution, work)
     return {**origin, "rows_used": used} if used else origin

@@ -168,7 +168,7 @@ def write_page(
         support=support,
         title=title,
         provenance=provenance_of(
-            baseline.table, command=["parentage", *sys.argv[1:]], source=source
+            baseline.table, source=source, command=["parentage", *sys.argv[1:]]
         ),
         path_words=words,
     )

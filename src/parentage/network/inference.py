@@ -630,7 +630,6 @@ def sampled_intervals(
     targets: Sequence[str],
     seed: int,
     draws: int = DRAWS,
-    level: float = LEVEL,
 ) -> Intervals:
     """Return the intervals of the posterior of every target that evidence leaves open.
 
@@ -660,7 +659,7 @@ def sampled_intervals(
         drawn = [_drawn(case, v, count, streams[v]) for v in relevant]
         for v, shares in marginals(CliqueTree(drawn, plan, log_sum), asked):
             answers[v].append(shares)
-    ends = ((1 - level) / 2, (1 + level) / 2)
+    ends = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
     found: Intervals = {}
     for v in asked:
         labels, name = parameters.states[v], parameters.network.names[v]

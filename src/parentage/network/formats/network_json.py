@@ -38,36 +38,22 @@ from parentage.network.parameters import Parameters, from_rows
 from parentage.network.record import Finding, NetworkRecord
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from parentage.data.table import Table
 
 FORMAT, VERSION = "parentage network", 1
 _LIBRARIES = ("parentage", "numpy", "numba", "highspy")
 
 
-def provenance_of(
-    table: Table | None = None,
-    *,
-    command: Sequence[str] | str | None = None,
-    settings: Mapping[str, Any] | None = None,
-    timings: Mapping[str, float] | None = None,
-    source: str | None = None,
-) -> dict[str, Any]:
-    """Collect where a result comes from: versions now, the rest as given.
+def provenance_of(table: Table | None = None, **told: Any) -> dict[str, Any]:
+    """Collect where a result comes from: versions now, and the rest as it is told.
 
     Parameters
     ----------
     table
         The data, recorded as its digest, rows and columns.
-    command
-        The command line that made the result.
-    settings
-        Options that were in force, defaults included.
-    timings
-        Seconds by stage.
-    source
-        Name of the file the data or the lists came from.
+    told
+        What else is known: ``source`` (the file of the data or lists), ``command`` (as typed),
+        ``settings`` (in force, defaults included), ``seconds`` (by stage).
     """
     record: dict[str, Any] = {
         "versions": {**_versions(), "python": platform.python_version()},
@@ -83,15 +69,7 @@ def provenance_of(
         if table.has_holes:
             missing = zip(table.names, table.missing_cells.tolist(), strict=True)
             record["data"]["missing_cells"] = dict(missing)
-    if source is not None:
-        record["source"] = source
-    if command is not None:
-        record["command"] = command if isinstance(command, str) else list(command)
-    if settings is not None:
-        record["settings"] = dict(settings)
-    if timings is not None:
-        record["seconds"] = dict(timings)
-    return record
+    return record | {name: value for name, value in told.items() if value is not None}
 
 
 def network_json_text(record: NetworkRecord) -> str:
