@@ -171,7 +171,7 @@ def posteriors(
     rows = rows_of(observed)
     logs = np.broadcast_to(tree.root.values, (rows,))
     found = {v: np.ones((rows, 1)) for v in targets if model.cardinalities[v] == 1}
-    for v, shares in marginals(tree, targets):
+    for v, shares in marginals(tree, targets) if targets else ():
         found[v] = np.where(logs[:, None] == -np.inf, np.nan, shares)
     return found, logs
 
@@ -201,13 +201,6 @@ def joint_posterior(
     shape = (rows, *(model.cardinalities[v] for v in targets))
     values = np.broadcast_to(values, (rows, *values.shape[1:])).reshape(shape)
     return values, np.broadcast_to(log_sum(kept.values, axes), (rows,))
-
-
-def log_evidence(model: LogTables, observed: Mapping[int, Codes]) -> npt.NDArray[np.float64]:
-    """Return the logarithm of P(evidence) of every row."""
-    factors = model.factors(observed, ())
-    logs = CliqueTree(factors, model.plan(factors), log_sum).root.values
-    return np.broadcast_to(logs, (rows_of(observed),))
 
 
 def most_probable_codes(
@@ -503,7 +496,7 @@ class Situation:
         for name in self.given:
             fewer = {other: label for other, label in culprits.items() if other != name}
             rest = Situation.of(self.parameters, fewer, self.intervene)
-            if log_evidence(rest.model, rest.observed)[0] == -np.inf:
+            if posteriors(rest.model, rest.observed, ())[1][0] == -np.inf:
                 culprits = fewer
         found = ", ".join(f"{name}={label}" for name, label in culprits.items())
         outside = ", ".join(f"{name}={label}" for name, label in self.intervene.items())
@@ -555,7 +548,7 @@ def log_probabilities(model: LogTables, codes: Codes) -> npt.NDArray[np.float64]
     logs = np.zeros(codes.shape[1])
     for pattern in patterns(codes):
         if pattern.observed:
-            logs[pattern.rows] = log_evidence(model, pattern.observed)
+            logs[pattern.rows] = posteriors(model, pattern.observed, ())[1]
     return logs
 
 

@@ -54,7 +54,6 @@ from parentage.network.inference import (
     Situation,
     filled,
     joint_posterior,
-    log_evidence,
     log_probabilities,
     most_probable_codes,
     posteriors,
@@ -351,7 +350,8 @@ class Parameters:
     ) -> MostProbable:
         """Return the most probable joint state of all variables that are not known."""
         case = Situation.of(self, given, intervene)
-        log_probability = case.possible(float(log_evidence(case.model, case.observed)[0]))
+        evidence = posteriors(case.model, case.observed, ())[1]
+        log_probability = case.possible(float(evidence[0]))
         codes, logs = most_probable_codes(case.model, case.observed)
         states = {self.network.names[v]: self.states[v][int(codes[v][0])] for v in sorted(codes)}
         return MostProbable(case.given, case.intervene, log_probability, states, float(logs[0]))

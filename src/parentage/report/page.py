@@ -131,7 +131,11 @@ def document(page: Page) -> str:
     """Return the page as HTML."""
     style = asset("report.css")
     script = '"use strict";\n(() => {\n' + "\n".join(map(asset, SCRIPTS)) + "})();\n"
-    known = [column for column in COLUMNS if _is_known(page, column)]
+    arcs = (*page.arcs, *page.others)
+    known = [
+        column for column in COLUMNS if any(getattr(one, column.key) is not None for one in arcs)
+    ]
+    fits = 0 < page.network.n_variables <= MOST_BARRED
     return environment(page).get_template("page.html").render(
         page=page,
         version=__version__,
@@ -143,13 +147,9 @@ def document(page: Page) -> str:
         script=Markup(script),  # noqa: S704  # our own file
         data=Markup(embedded(page_data(page))),  # noqa: S704  # escaped by embedded
         sections=sections(page),
-        measures=[
-            (key, name)
-            for key, name in MEASURES
-            if any(getattr(one, key) is not None for one in page.arcs)
-        ],
+        measures=[(key, name) for key, name in MEASURES if _is_known(key, *page.arcs)],
         picture=picture(page),
-        barred=picture(page, bars=True) if _has_bars(page) else None,
+        barred=picture(page, bars=True) if _can_ask(page) and fits else None,
         legend=legend(page),
         arcs=by_need(page),
         latex=escape(latex(page, known)),  # with its line ends
@@ -225,17 +225,13 @@ def percent(share: float) -> str:
     return "> 99.9 %" if share > 0.9995 else f"{100 * share:.1f} %"
 
 
-def _is_known(page: Page, column: ArcColumn) -> bool:
-    return any(getattr(one, column.key) is not None for one in (*page.arcs, *page.others))
+def _is_known(key: str, *arcs: ArcSupport) -> bool:
+    return any(getattr(one, key) is not None for one in arcs)
 
 
 def _can_ask(page: Page) -> bool:
     """Tell whether evidence can be set: at least the part that matters for a target is small."""
     return page.what_if is not None and bool(page.what_if.marginals) and page.what_if.small
-
-
-def _has_bars(page: Page) -> bool:
-    return _can_ask(page) and 0 < page.network.n_variables <= MOST_BARRED
 
 
 def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
@@ -450,24 +446,18 @@ def _probabilities(what_if: WhatIf) -> dict[str, Any]:
     }
     if counts is not None:
         content["counts"] = [table.ravel().tolist() for table in counts]
-    if _needs_tables(what_if):
+    if what_if.small and not _follow(what_if):
         content["tables"] = [table.ravel().tolist() for table in parameters.tables]
     return content
 
 
-def _needs_tables(what_if: WhatIf) -> bool:
-    """Tell whether the tables themselves go into the page: counts do not say them."""
-    return what_if.small and (what_if.counts is None or not _follow(what_if))
-
-
 def _follow(what_if: WhatIf) -> bool:
     """Tell whether the tables are (count + smoothing) / total, as the page's script takes them."""
-    if what_if.parameters.smoothing is None:
+    parameters, smoothing = what_if.parameters, what_if.parameters.smoothing
+    if what_if.counts is None or smoothing is None:
         return False
-    for table, counts in zip(what_if.parameters.tables, what_if.counts or (), strict=True):
-        if not np.allclose(table, distributions(counts + what_if.parameters.smoothing), 1e-12, 0):
-            return False
-    return True
+    pairs = zip(parameters.tables, what_if.counts, strict=True)
+    return all(np.allclose(own, distributions(n + smoothing), 1e-12, 0) for own, n in pairs)
 
 
 def why_text(network: Network, v: int, one: Refused) -> str:
