@@ -120,25 +120,14 @@ def near_set(
         baseline.optimising.seed,
         context,
     )
-    return near, near_facts(baseline, near, factor, context.stop)
-
-
-def near_facts(baseline: Baseline, near: NearOptimal, factor: float, stop: Stop) -> NearSet:
-    """Say how many there are and what may be missing."""
     found = math.fsum(math.exp((score - near.score) * near.unit) for score in near.scores)
     each: float | None = None
     if near.complete_to >= 0 and (near.reaching or baseline.best.optimal):
         reached = min(near.width, near.complete_to) if near.reaching else 0.0
         each = math.exp(-reached * near.unit) / found
-    return NearSet(
-        factor,
-        len(near),
-        len(near.classes),
-        near.complete,
-        each,
-        missing_weight(baseline, near.score * near.unit + math.log(found), stop),
-        near.stopped,
-    )
+    missing = missing_weight(baseline, near.score * near.unit + math.log(found), context.stop)
+    count = len(near), len(near.classes)
+    return near, NearSet(factor, *count, near.complete, each, missing, near.stopped)
 
 
 def missing_weight(baseline: Baseline, log_found: float, stop: Stop) -> float | None:

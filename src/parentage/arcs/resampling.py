@@ -265,7 +265,21 @@ def bootstrap(
             phase, seconds = f"{len(done)} of {asked} replicates", now() - began
             report(Progress("bootstrap", phase, seconds, len(done), asked, seconds_left=left))
     stopped = None if len(done) == asked else stopped or stop.reason()
-    return _counted(baseline, asked, seed, done, stopped)
+    names, how = baseline.table.names, (baseline.equivalent, baseline.constraints)
+    found = (one.parents for one in done if one.parents is not None)
+    pairs = pair_shares((directions(parents, names, *how) for parents in found), names)
+    threshold = inclusion_threshold([pair.adjacency for pair in pairs])
+    return Bootstrap(
+        asked,
+        len(done),
+        sum(one.proven for one in done),
+        seed,
+        tuple(one.score for one in done),
+        pairs,
+        threshold,
+        averaged_arcs(pairs, threshold, frozenset(baseline.best.network.arcs)),
+        stopped,
+    )
 
 
 def _timed(
@@ -298,24 +312,3 @@ def _timed(
         for count, replicate in enumerate(rest, 1):
             took = now() - start
             yield replicate, took / count * (asked - alone - count)
-
-
-def _counted(
-    baseline: Baseline, asked: int, seed: int, done: list[Replicate], stopped: Reason | None
-) -> Bootstrap:
-    """Count pairs and average."""
-    names, how = baseline.table.names, (baseline.equivalent, baseline.constraints)
-    found = (one.parents for one in done if one.parents is not None)
-    pairs = pair_shares((directions(parents, names, *how) for parents in found), names)
-    threshold = inclusion_threshold([pair.adjacency for pair in pairs])
-    return Bootstrap(
-        asked,
-        len(done),
-        sum(one.proven for one in done),
-        seed,
-        tuple(one.score for one in done),
-        pairs,
-        threshold,
-        averaged_arcs(pairs, threshold, frozenset(baseline.best.network.arcs)),
-        stopped,
-    )

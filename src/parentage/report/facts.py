@@ -394,12 +394,13 @@ def search_facts(record: NetworkRecord) -> tuple[Fact, ...]:
     account = account_of(record.scope)
     if account is not None:
         tallies = account.tallies
+        pruned = ", ".join(f"{rule} {count:,}" for rule, count in tallies.pruned.items() if count)
         facts += [
             Fact("Parent sets that were possible", f"{tallies.families:,}"),
             Fact("Sets counted in the data", f"{tallies.sets_counted:,}"),
             Fact("Families scored", f"{tallies.families_scored:,}"),
             Fact("Candidate parent sets left", f"{tallies.kept:,}"),
-            Fact("Pruned, by rule", _pruned(tallies.pruned)),
+            Fact("Pruned, by rule", pruned or "none"),
             Fact("Seconds of scoring", f"{tallies.seconds:.2f}"),
         ]
         if account.complete_to is not None:
@@ -426,10 +427,6 @@ def _counted(search: SearchRecord) -> list[Fact]:
         cuts = sorted(search.cuts.items())
         facts.append(Fact("Cuts", ", ".join(f"{kind} {n:,}" for kind, n in cuts)))
     return facts
-
-
-def _pruned(pruned: Mapping[str, int]) -> str:
-    return ", ".join(f"{rule} {count:,}" for rule, count in pruned.items() if count) or "none"
 
 
 def origin_facts(provenance: Mapping[str, Any]) -> tuple[Fact, ...]:

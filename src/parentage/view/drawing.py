@@ -322,7 +322,8 @@ def network_drawing(
         strokes[arc] = Stroke(width, 1.0, strokes[arc].arrow, not sure.firm)
     caption = _caption(network, gains)
     entries = _legend_entries(strokes, gains, network.shares or {}, directed=directed)
-    inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, _widest(entries))
+    widths = (_entry_width(text) for _, text in entries)
+    inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, *widths)
     legend, used = _placed(entries, inside, drawn.height + 2 * MARGIN + ABOVE_LEGEND)
     dx = MARGIN + (inside - drawn.width) / 2
     arcs = [
@@ -436,10 +437,6 @@ def _legend_entries(
         least = min(shares)
         entries.append((Stroke(3.0, opacity_of(least), False), f"support {least:.0%}"))
     return entries
-
-
-def _widest(entries: list[tuple[Stroke, str]]) -> float:
-    return max((_entry_width(text) for _, text in entries), default=0.0)
 
 
 def _entry_width(text: str) -> float:

@@ -186,16 +186,13 @@ def _box(v: int, drawn: DrawnBox, shift: float) -> str:
 def _arc(arc: DrawnArc) -> str:
     line, head = line_and_head(arc)
     faded = f' opacity="{arc.stroke.opacity:.2f}"' if arc.stroke.opacity < 1 else ""
+    dashes = f' stroke-dasharray="{arc.stroke.dashes}"' if arc.stroke.dashed else ""
     return (
         f'<g class="arc" data-arc="{arc.tail} {arc.head}"{faded}>'
         f"<title>{escape(arc.told)}</title>"
         f'<path class="line" d="{_path(line)}" stroke-width="{arc.stroke.width:.2f}" '
-        f'stroke="{LIGHT["arc"]}" fill="none"{_dashes(arc.stroke)}/>{_head(head)}</g>'
+        f'stroke="{LIGHT["arc"]}" fill="none"{dashes}/>{_head(head)}</g>'
     )
-
-
-def _dashes(stroke: Stroke) -> str:
-    return f' stroke-dasharray="{stroke.dashes}"' if stroke.dashed else ""
 
 
 def _sample(sample: Sample) -> str:
