@@ -660,7 +660,7 @@ def test_sample_weights(kind: Any) -> None:
         ),
         ([1.0] * 31 + [-2], r"sample_weight, row 31 .counted from 0.: -2 is not a count"),
         ([1.0] * 31 + [np.nan], r"sample_weight, row 31 .counted from 0.: nan is not a count"),
-        ([1] * 31, r"sample_weight has shape \(31,\); it is one number for each of 32 rows"),
+        ([1] * 31, r"sample_weight has shape \(31,\); it must be one number for each of 32 rows"),
         (["x"] * 32, "sample_weight does not hold numbers"),
         ([0] * 32, "every sample_weight is zero"),
     ],

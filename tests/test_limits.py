@@ -79,7 +79,7 @@ def test_a_bar_counts_the_kernels(
     say_if_compiling(seen.append)
     for _ in range(3):
         mine.begins(cached=False)
-    assert capsys.readouterr().err.count("compiling the kernels") == 1
+    assert capsys.readouterr().err.count("compiling parts of the program") == 1
     assert [(at.stage, at.done) for at in seen] == [("compiling", done) for done in range(3)]
     assert all(at.total > at.done for at in seen)
     assert seen[0].seconds_left is None and seen[2].seconds_left is not None

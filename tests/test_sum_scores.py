@@ -378,7 +378,7 @@ def test_info_says_where_nothing_ends_the_search() -> None:
     assert not first.ends_by_itself
     assert first.variables[0].theorem3pp is None and first.corollary1p is None
     said = overview_text(first, wide)
-    assert "BDeu gives no upper limit on the number of parents" in said and "-k 4" in said
+    assert "Under BDeu no theorem limits the number of parents" in said and "-k 4" in said
     assert overview(wide, Scoring(score="bdeu", max_parents=2)).ends_by_itself
     assert overview(wide, Scoring(max_parents=2)).ends_by_itself
     small = overview(chest_clinic(200), Scoring(score="qnml"))

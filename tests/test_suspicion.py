@@ -238,7 +238,7 @@ def test_where_another_column_determines_what_is_missing_it_is_a_state() -> None
     both = incomplete(chapter=lambda c, _: c["death"] == 0, a=lambda _, u: u < 0.1)
     ways, said = advised(both)
     assert ways == [Way("drop", ["chapter"]), Way("missing", "em")]
-    assert "as 'death' determines: probably not applicable there" in said
+    assert "which 'death' determines: probably not applicable there" in said
     assert "scattered" in said  # of the other column
     together = incomplete(
         chapter=lambda c, _: c["death"] == 1,
@@ -272,7 +272,7 @@ def test_where_em_cannot_be_used_most_complete_rows_are() -> None:
         with pytest.raises(UndecidedError) as refusal:
             as_table(frame, discretize="mdl", ways=WITHOUT_COMPLETION)
         assert refusal.value.remedy == (Way("missing", best),)
-        assert "learn uses em here, and may find another network" in str(refusal.value)
+        assert "learn uses em here, and may find a different network" in str(refusal.value)
 
 
 def test_families_on_few_rows_are_counted() -> None:
@@ -394,7 +394,7 @@ DAMAGED = [
     ("[[column]]\nname = 'a'\nstates = ['x']\ncuts = [1.0]\n", "has 1 cut points and 1 states"),
     ("[[column]]\nstates = ['x']\n", "the recipe is damaged .columns.0.name is missing"),
     ("[settings]\nrecipe = 'r.toml'\n", "a recipe within a recipe"),
-    ("settings = 3\n", "settings must be an object, not 3"),
+    ("settings = 3\n", "settings must be a table \\(TOML\\) or a mapping, not 3"),
     ("column = 3\n", "columns must be a list, not 3"),
     ("not toml", "is not a TOML file"),
 ]

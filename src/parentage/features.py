@@ -42,7 +42,9 @@ def joined_column(y: object, name: str) -> RawTable:
         if cells.ndim == 2 and cells.shape[1] == 1:
             cells = cells[:, 0]
         if cells.ndim != 1:
-            raise TableError(f"y has shape {cells.shape}; it is one column, a value per row")
+            raise TableError(
+                f"y has shape {cells.shape}; it must be one column, with one value for each row"
+            )
         raw = frames.read(cells.reshape(-1, 1))
     return replace(raw, columns=(raw.columns[0].renamed(name),))
 

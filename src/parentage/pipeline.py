@@ -68,7 +68,7 @@ SHARE_OF_SCORING = 0.5
 FIRST = "first"
 """Name of the slot of a checkpoint that holds the network found before scoring takes long."""
 
-NETWORK_FIRST = "a network first, then complete lists and a proof while time and memory last"
+NETWORK_FIRST = "finding a first network; then the lists are completed"
 """Phase of the progress before that network is found."""
 
 ScoringOf = Callable[[tuple[str, ...], bool], "Scoring"]

@@ -286,7 +286,7 @@ def near_networks(table: Table, scoring: Scoring, factor: float, context: Contex
     """Find every network within a factor of the best."""
     if table.has_holes:
         raise InputError(
-            "effects need data without missing values",
+            "effects need data without missing values, and this table has some",
             Way("missing", "drop"),
             Way("missing", "state"),
         )

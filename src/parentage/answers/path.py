@@ -293,7 +293,7 @@ def path_of(
     """Find the path of a table."""
     if table.has_holes:
         raise InputError(
-            "the penalty path needs data without missing values",
+            "the penalty path needs data without missing values, and this table has some",
             Way("missing", "drop"),
             Way("missing", "state"),
         )
@@ -301,7 +301,9 @@ def path_of(
         return _grid(table, scoring, context)
     if scoring.score != "bic":
         raise InputError(
-            "has no penalty path", Way("score", "bic"), about=Way("score", scoring.score)
+            "has no penalty path: only bic and bdeu have one",
+            Way("score", "bic"),
+            about=Way("score", scoring.score),
         )
     least, most = range_
     if not (math.isfinite(most) and 0 < least < most):

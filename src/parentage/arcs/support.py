@@ -245,7 +245,8 @@ def _refuse_completed(asked: Supporting) -> None:
     """Refuse to learn again from a table whose missing cells a network completes."""
     if asked.need or asked.bootstrap:
         raise InputError(
-            "completes missing values under one network, but each replicate has its own network",
+            "cannot be bootstrapped: it completes missing values under one network, but each "
+            "replicate has its own",
             *ways_for_missing(WITHOUT_COMPLETION),
             Way("need", False, "without a bootstrap"),
             about=Way("missing", "em"),

@@ -291,7 +291,7 @@ def validation_text(found: Validation) -> str:
     notes = [f"Note: {text}." for text in found.notes]
     about = [
         f"{found.rows:,} rows, {found.folds} folds; log-likelihood per row, ± standard error.",
-        "behind: log-likelihood of the first line minus that of this line; negative: better.",
+        "behind: how much lower the log-likelihood is than in the first line; negative: higher.",
         "empty: no arcs; tree: at most one parent for each variable.",
     ]
     return "\n".join([*lines, "", *about, *notes])

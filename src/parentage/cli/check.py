@@ -115,8 +115,8 @@ def export(lists: Lists, document: Mapping[str, Any], path: str) -> None:
         write_vipr(lists, document, path, announce=announce_size)
     except ProofError as refusal:
         raise InputError(
-            f"{refusal}; to look for a proof that can be written, type parentage learn … "
-            f"--certificate {path}"
+            f"{refusal}; to search for a proof that this format can express, type "
+            f"parentage learn … --certificate {path}"
         ) from None
     say(vipr_written(path))
 

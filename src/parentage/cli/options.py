@@ -56,7 +56,7 @@ ELSEWHERE = {
     "--forbid": "write it to a file for --constraints (docs/constraints.md)",
     "--tiers": "write them to a file for --constraints (docs/constraints.md)",
     "--threads": "leave it out: one thread per core is used",
-    "--memory": "leave it out: most of the free memory is used",
+    "--memory": "leave it out: by default scoring takes at most half of the free memory",
     "--smoothing": "parentage learn TABLE --smoothing A -o net.bif writes the probabilities",
 }
 """Options that other commands have, and what to do instead."""
@@ -391,7 +391,7 @@ def output_option(meaning: str, *, several: bool = False) -> Callable[[Command],
     return option("Output", output=setting(() if several else None, meaning, typed))
 
 
-_OF_A_FILE = {*OF_FILES, "decimal"} - {"header"}
+_OF_A_FILE = {*OF_FILES} - {"header"}
 OF_COLUMNS = tuple(name for name in fields_of(Reading) if name not in _OF_A_FILE)
 """How a table is read, without the details of its file: `parentage info` writes their recipe."""
 

@@ -96,7 +96,7 @@ def say_if_compiling(report: Report | None = None, *, solving: bool = False) -> 
         if begun == 1:
             later = "; later runs reuse them" if cached else ""
             text = f"up to a minute, not counted by time limits{later}"
-            say(f"compiling the kernels for this kind of job ({text})")
+            say(f"compiling parts of the program for this kind of job ({text})")
             before, began = done, time.monotonic()
             if solving and cached:
                 compiling.ahead = Ahead(lambda: tell(cached, 0))

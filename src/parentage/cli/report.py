@@ -367,7 +367,7 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
     head, rows = arc_rows(found, best.scope, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
-        lines.append("a – b: the value lies between a and b; a limit stopped the proof")
+        lines.append("a – b: the need lies between a and b, because a limit stopped the proof")
     own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
     if found.score == found.best:
         lines.append(f"{own}: {best.proof()}.")

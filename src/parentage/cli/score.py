@@ -363,9 +363,9 @@ def _no_end_text(score: str) -> str:
     from parentage.scoring.catalogue import by_name
 
     return (
-        f"{by_name(score).title} gives no upper limit on the number of parents, so the rules may "
-        "leave very many sets. Set a limit (-k 4) or a time (--time-limit 600); without either, "
-        "the search ends at the first number of parents with more than 33 million sets. The "
+        f"Under {by_name(score).title} no theorem limits the number of parents, so very many sets "
+        "may be left. Set a limit (-k 4) or a time (--time-limit 600); without either, scoring "
+        "stops before the first number of parents with more than 33 million sets. The "
         "output states up to how many parents the lists are complete."
     )
 
@@ -419,7 +419,7 @@ def _up_to_text(found: Overview) -> list[str]:
         then = f"then by number of parents while there is time ({found.not_grown})"
     lines.append(
         f"With --time-limit 60 it lists everything up to about {counted(soon, 'parent')}, {then}. "
-        "The result then has a bound, not a proof."
+        "The network is then proven at most among the listed parent sets."
     )
     return lines
 

@@ -74,11 +74,14 @@ _DECLARE = (
 class _UnknownValueError(TableError):
     """Values of a column that the recipe does not have.
 
-    ``values`` as they are typed for ``na``; ``states``: they could be states.
+    ``values`` as they are typed for ``na``; ``states``: they could be states; ``decimal``: the sign
+    with which they are numbers.
     """
 
-    def __init__(self, message: str, values: Sequence[str], *, states: bool) -> None:
-        self.values, self.states = values, states
+    def __init__(
+        self, message: str, values: Sequence[str], *, states: bool, decimal: str | None = None
+    ) -> None:
+        self.values, self.states, self.decimal = values, states, decimal
         super().__init__(message, *((_DECLARE,) if states else ()))
 
 
@@ -151,10 +154,12 @@ def _states_of(cells: Column | None, column: ColumnRecipe, decimal: str) -> Ints
     elif cells.numbers is None:
         wrong = [label for label in cells.labels() if numbers_in([label], decimal) is None]
         example = f" ({wrong[0]!r})" if wrong else ""
+        other = "," if decimal == "." else "."
         raise _UnknownValueError(
             f"column {column.name!r} was discretised when learning, but holds text here{example}",
             [f"{column.name}={label}" for label in wrong[:_MOST_SHOWN]],
             states=False,
+            decimal=other if numbers_in(cells.labels(), other) is not None else None,
         )
     else:
         found = codes_of(cells.numbers, column.cuts)
@@ -355,6 +360,9 @@ def _with_na(recipe: Recipe, reading: Reading, raw: RawTable) -> Recipe:
 def _ways_to_fit(misfits: Sequence[TableError], missing: str) -> list[Way | str]:
     """Say what to do about values that the recipe does not have."""
     unknown = [error for error in misfits if isinstance(error, _UnknownValueError)]
+    signs = distinct(error.decimal for error in unknown if error.decimal)
+    if signs:
+        return [Way("decimal", signs[0])]
     values = [value for error in unknown for value in error.values]
     if not values:
         return []

@@ -626,7 +626,7 @@ def with_weights(raw: RawTable, weights: object) -> RawTable:
         raise TableError("sample_weight does not hold numbers") from None
     if times.shape != (raw.stored_rows,):
         raise TableError(
-            f"sample_weight has shape {times.shape}; it is one number for each of "
+            f"sample_weight has shape {times.shape}; it must be one number for each of "
             f"{raw.stored_rows} rows"
         )
     if not times.any():
@@ -708,7 +708,7 @@ def why_not_counts(column: Column, others: Sequence[Column], quantities: Collect
     if not named_counts(column):
         shares = [(other.counts / lines) ** 2 for other in others]
         if lines * (lines - 1) / 2 * np.prod([share.sum() for share in shares]) < 1:
-            return "even lines of single rows would rarely be equal"
+            return "the other columns have so many combinations that two rows are rarely equal"
     if _repeats_a_row(others, min(lines, FIRST_LINES)) or _repeats_a_row(others, lines):
         return "the other columns repeat a row"
     return ""

@@ -281,7 +281,7 @@ def settle(
     remedy = _difference(reading, settings)
     if looked is None or raw is None:
         source = "" if raw is None else raw.source
-        endless = "each recommended option asks for another; choose the options yourself"
+        endless = "the recommended options ask for one another; type one of the alternatives above"
         raise UndecidedError(objections, source, (), beyond or endless)
     if not reading.auto:
         raise UndecidedError(objections, raw.source, remedy)

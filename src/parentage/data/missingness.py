@@ -161,7 +161,7 @@ def better_left_out(
         name, share = column.name, column.n_missing / column.n_rows
         seen = f"has {share:.0%} of its values missing"
         if name in determined:
-            seen = f"{seen}, as {reasons[name].name!r} determines: probably not applicable there"
+            seen = f"{seen}, which {reasons[name].name!r} determines: probably not applicable there"
         elif not _mostly_missing(column):
             continue
         way = Way("drop", [name])
@@ -206,7 +206,7 @@ def advice_on_missing(
     if n_rows - left <= FEW_INCOMPLETE * n_rows:
         return "drop", f"because {left:,} of {n_rows:,} rows are complete"
     if "pnal" not in ways:
-        apart = "; learn uses all rows, and may find another network"
+        apart = "; the command learn uses all rows (em), and may find a different network"
         if share_left >= ENOUGH_ROWS:
             return (
                 "drop",
@@ -227,7 +227,7 @@ def advice_on_missing(
     why = f"{why}; {depending}" if depending else f"{why} and scattered"
     if "em" in ways:
         return "em", why
-    apart = "; learn uses em here, and may find another network"
+    apart = "; the command learn uses em here, and may find a different network"
     if share_left >= _MOSTLY_COMPLETE:
         return "drop", f"because {share_left:.0%} of the rows are complete{apart}"
     return "state" if depending else "pnal", f"{why}{apart}"

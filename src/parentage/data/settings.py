@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 else:
     Recipe = None  # hints are read where settings are decoded, and none of these holds a recipe
 
-OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows")
-"""Settings that a data frame does not need."""
+OF_FILES = ("format", "header", "encoding", "sheet", "skip_rows", "decimal")
+"""Settings in which the files of one recipe may differ."""
 
 OF_MISSING = ("missing", "rate")
 """Settings that say together how missing values are treated: ``pnal:0.01``."""
@@ -198,7 +198,7 @@ class Reading(Settings):
     def from_dict(cls, content: object) -> Reading:
         """Make settings from those in a recipe; where several texts may be given, one will do."""
         if not isinstance(content, Mapping):
-            raise DecodingError(f"settings must be an object, not {content!r}")
+            raise DecodingError(f"settings must be a table (TOML) or a mapping, not {content!r}")
         if "recipe" in content:
             raise DecodingError("settings hold a recipe within a recipe")
         texts = {name: texts_of(content[name], name) for name in SEVERAL if name in content}

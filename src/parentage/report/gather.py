@@ -324,8 +324,7 @@ def about_gains(*, listed: bool) -> str:
     if listed:
         return (
             "Gain: the score that is lost when this parent leaves its child, compared with the "
-            "best listed set of the other parents; the table behind the lists was not there to "
-            "score the other parents themselves."
+            "best listed set of the other parents, because the table behind the lists is missing."
         )
     return "Gain: the score that is lost when this parent alone leaves its child."
 

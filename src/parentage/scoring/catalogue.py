@@ -167,11 +167,11 @@ def not_equivalent(name: str) -> str:
     """Say of a score what networks of one class can expect of it.
 
     >>> not_equivalent("k2")
-    'K2 is not score equivalent: do not interpret directions that an equivalent network reverses.'
+    'K2 is not score equivalent: treat the directions of reversible arcs as arbitrary.'
     """
     return (
-        f"{by_name(name).title} is not score equivalent: do not interpret directions that an "
-        "equivalent network reverses."
+        f"{by_name(name).title} is not score equivalent: treat the directions of reversible arcs "
+        "as arbitrary."
     )
 
 

@@ -84,7 +84,10 @@ class Explanation:
             what = "beats every proper subset" if self.parents else "is always a candidate"
             return [f"Kept: {family} scores {self.score:.4f} and {what}."]
         if not math.isfinite(self.score):
-            return [f"Not kept: {family} are never observed in one row, so they have no score."]
+            return [
+                f"Not kept: the variables of {family} are never observed together in one row, so "
+                "it has no score."
+            ]
         if self.dominated_by is None or self.dominating_score is None:
             return [f"Not kept: {family} scores {self.score:.4f}."]
         ahead = self.dominating_score - self.score

@@ -287,7 +287,7 @@ def gather(batches: Iterable[RawTable], n_rows: int) -> RawTable:
             whole.add(part, first)
         first += batch.stored_rows
     if place is None or first != n_rows:
-        raise ValueError(f"only {first} of {n_rows} rows arrived")
+        raise ValueError(f"{n_rows} rows are declared, and only {first} could be read")
     return RawTable(tuple(column.finished() for column in columns), n_rows, place, passing=True)
 
 

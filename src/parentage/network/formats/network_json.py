@@ -138,7 +138,7 @@ def parse_network_json(text: str, name: str, *, claims: bool = True) -> NetworkR
     if content.get("version") != VERSION:
         raise InputError(
             f"{name} has format version {content.get('version')!r}, this program reads {VERSION}; "
-            "update it: pip install -U parentage"
+            "install the newer release"
         )
     try:
         stated = decoded(_Stated, content)
