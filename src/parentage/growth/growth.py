@@ -208,7 +208,10 @@ class Growth:
         counted by itself, all of them in less time than single parents take.
         """
         some = [family for family in families if self._is_allowed(family)]
-        known = self._known({key for family in some for key in self._keys_at(family)})
+        keys = np.array(sorted({key for one in some for key in self._keys_at(one)}), np.uint64)
+        at = self.find(keys)
+        there = at >= 0
+        known = dict(zip(keys[there].tolist(), self.scores[at[there]].tolist(), strict=True))
         new: list[tuple[Family, int]] = []
         for family in some:
             own, *less = (known.get(key) for key in self._keys_at(family))
@@ -241,12 +244,6 @@ class Growth:
         for j in range(len(parents)):
             yield self._key((child, parents[:j] + parents[j + 1 :]))
         yield self._key((child, ()))
-
-    def _known(self, keys: set[int]) -> dict[int, int]:
-        """Return the scores of families that are listed, by key."""
-        listed = self.store.key[: self.n_sets]
-        at = np.flatnonzero(np.isin(listed, np.array(sorted(keys), np.uint64)))
-        return dict(zip(listed[at].tolist(), self.scores[at].tolist(), strict=True))
 
     def enlarge(self, families: Iterable[Family], stop: Stop | None = None) -> int:
         """Try every further parent with these families; return how many sets were found.

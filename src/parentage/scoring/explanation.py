@@ -19,13 +19,14 @@ from parentage.data.reading import as_table, rule_for_missing
 from parentage.data.settings import IN_READ_TABLE
 from parentage.errors import InputError
 from parentage.files.decoding import fields_in
-from parentage.scoring.candidates import score
+from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Prior
 from parentage.scoring.lists import Candidate
 from parentage.scoring.rules import BY_NAME, RULES, RuleSet, fires
 from parentage.scoring.scores import local_score, unit_of
 from parentage.scoring.search.plan import check_learnable, encode_plans, prepare_search, score_for
 from parentage.scoring.settings import Scoring
+from parentage.work.context import Context
 from parentage.work.settings import takes
 
 if TYPE_CHECKING:
@@ -292,4 +293,5 @@ def _list_of(
     if len(live) == 1:
         return [Candidate(local_score(table, child, score=name), ())]
     inside = None if prior is None else prior.among(live)
-    return score(table.select(live), score=name, prior=inside, threads=1)[child]
+    settings = Scoring(score=name, prior=inside)
+    return score_table(table.select(live), settings, Context())[child]
