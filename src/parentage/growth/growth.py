@@ -95,14 +95,11 @@ class Growth:
         self.most = np.zeros(self.n, np.int64)
         self._asked = np.zeros(self.n, np.int64)  # the same without what the rules say
         for plan, own, outcome in zip(plans, self.score.own, self.outcomes, strict=True):
-            most = plan.most.copy()
-            for cap in plan.caps.values():
-                most = np.minimum(most, cap)
             children = own[plan.most >= 0]
             self.complete_to[children] = self.n  # all there are
             if outcome.complete_to is not None:
                 self.complete_to[children] = outcome.complete_to - len(plan.context)
-            self.most[children] = most[plan.most >= 0]
+            self.most[children] = plan.most_proved[plan.most >= 0]
             self._asked[children] = plan.most[plan.most >= 0]
         self.deepest = min(max(int(self.most.max(initial=0)), widest), TUNING.most_parents)
         self._keys = [keys.tolist() for keys in (self._growing.child_key, self._growing.parent_key)]

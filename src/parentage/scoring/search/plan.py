@@ -91,12 +91,15 @@ class SearchPlan:
         return answer
 
     @property
+    def most_proved(self) -> Ints:
+        """``[variable]``: how many parents each child may have, by limits and by rules."""
+        found: Ints = np.min([self.most, *self.caps.values()], axis=0)
+        return found
+
+    @property
     def deepest(self) -> int:
         """The largest in-degree any child may have."""
-        most = self.most.copy()
-        for cap in self.caps.values():
-            most = np.minimum(most, cap)
-        return int(most.max(initial=0))
+        return int(self.most_proved.max(initial=0))
 
     @property
     def leaves_out(self) -> bool:
