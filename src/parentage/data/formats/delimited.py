@@ -19,7 +19,7 @@ from __future__ import annotations
 import csv
 import re
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -94,12 +94,10 @@ def read(
     separator = separator or sniff_separator(text)
     if separator == " ":
         text = _squeeze(text)
-    if header and (_has_row_names(text, separator) or _ends_in_separator(text, separator)):
+    if header and (extra := _cell_without_name(text, separator)):
         begin = len(text) - len(text.lstrip("\n"))
         end = text.find("\n", begin)
-        before, after = (
-            ('""' + separator, "") if _has_row_names(text, separator) else ("", separator)
-        )
+        before, after = ('""' + separator, "") if extra == "first" else ("", separator)
         text = f"{text[:begin]}{before}{text[begin:end]}{after}{text[end:]}"
     try:
         data = text.strip("\n").encode() + b"\n"
@@ -171,42 +169,27 @@ def _separator_of(text: str) -> str | None:
         records = list(islice(first_records(head, separator), _RECORDS))
         widths = {len(cells) for cells in records[1:] or records}
         same = len(widths) == 1 and (
-            len(records[0]) in widths
-            or _has_row_names(head, separator)
-            or _ends_in_separator(head, separator)
+            len(records[0]) in widths or _cell_without_name(head, separator)
         )
         if same and max(widths) > most:
             best, most = separator, max(widths)
     return best if most > 1 else None
 
 
-def _has_row_names(text: str, separator: str) -> bool:
-    """Tell whether the rows have a name before their cells, which the header has not, as R writes.
+def _cell_without_name(text: str, separator: str) -> Literal["first", "last", ""]:
+    """Tell which cell of the first rows the header has no name for, if each has one more than it.
 
-    In the first records: one cell more than the header, the first of each another one, and the last
-    not always blank, as it is where lines end in a separator.
+    The last one is always blank where lines end in a separator; the first is another one in each
+    row if it is their name, as R writes it.
     """
-    rows = _one_more_than_header(text, separator)
-    return (
-        len(rows) > 1
-        and len({cells[0] for cells in rows}) == len(rows)
-        and any(cells[-1].strip() for cells in rows)
-    )
-
-
-def _ends_in_separator(text: str, separator: str) -> bool:
-    """Tell whether the rows end in a separator, and the header does not."""
-    rows = _one_more_than_header(text, separator)
-    return len(rows) > 1 and not any(cells[-1].strip() for cells in rows)
-
-
-def _one_more_than_header(text: str, separator: str) -> list[list[str]]:
-    """Return the first rows if each has one cell more than the header, else none."""
     records = list(islice(first_records(text, separator), _RECORDS))
     rows = records[1:]
     # a header of one cell has another separator
-    fits = len(rows) > 0 and len(records[0]) > 1
-    return rows if fits and {len(cells) for cells in rows} == {len(records[0]) + 1} else []
+    if len(rows) < 2 or len(records[0]) < 2 or {*map(len, rows)} != {len(records[0]) + 1}:
+        return ""
+    if not any(cells[-1].strip() for cells in rows):
+        return "last"
+    return "first" if len({cells[0] for cells in rows}) == len(rows) else ""
 
 
 def read_any(text: str, separator: str, header: bool) -> RawTable:
