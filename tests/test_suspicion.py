@@ -84,6 +84,9 @@ FOUND: dict[str, tuple[list[Any], dict[str, Any], str]] = {
     "99 among codes": ([1, 2, 3] * 12 + [99], {}, r"holds 99 in 1 cell.*\(1 to 3\)"),
     "9 among 1 and 2": ([1, 2] * 12 + [9] * 3, {}, "holds 9 in 3 cells"),
     "a word among numbers": (draw(60, 0, 9) + ["<0.1"] * 3, {}, r"apart from '<0.1'.*x=<0.1"),
+    "numbers and as many codes": (
+        [i if i % 2 else f"N{i}" for i in range(60)], {}, "refused.*all 60 values are distinct"
+    ),
     "decimal commas": ([f"{i % 30},5" for i in range(90)], {}, r"decimal commas \(0,5\).*decimal="),
     "unique decimal commas": ([f"{i},5" for i in range(90)], {}, "refused.*decimal=','.*drop="),
     "many states": ([f"s{i % 40}" for i in range(120)], {}, "has 40 states in 120 rows"),

@@ -726,7 +726,7 @@ def _words_among_numbers(column: Column, decimal: str) -> list[str]:
     """Return the few labels that keep a column from being numbers; none if it holds codes."""
     kinds, others = not_numbers(column, decimal)
     fractions = any(decimal in kind for kind in kinds)
-    if len(others) > _MOST_WORDS or not (fractions or len(kinds) > MANY_STATES):
+    if not 0 < len(others) <= _MOST_WORDS or not (fractions or len(kinds) > MANY_STATES):
         return []
     return [] if not fractions and _are_codes(column, others) else others
 
