@@ -19,7 +19,15 @@ from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.rules import RULES, RuleSet
 from parentage.scoring.search.plan import count_families
-from strategies import PENALISED, make_table, naive_of, random_columns, random_table, tables
+from strategies import (
+    BY_SUMS,
+    PENALISED,
+    make_table,
+    naive_of,
+    random_columns,
+    random_table,
+    tables,
+)
 
 if TYPE_CHECKING:
     from naive import Naive
@@ -253,12 +261,13 @@ def assert_constraints_hold(
     n = naive.n
     order = random.sample(range(n), n)
     arcs = [(p, c) for c in range(n) for p in range(n) if order[p] < order[c]]
-    required = {arc for arc in arcs if random.random() < 0.25}
+    share, barred = random.choice([0.1, 0.25, 0.6]), random.choice([0.1, 0.2, 0.7])
+    required = {arc for arc in arcs if random.random() < share}
     forbidden = {
         (p, c)
         for p in range(n)
         for c in range(n)
-        if p != c and (p, c) not in required and random.random() < 0.2
+        if p != c and (p, c) not in required and random.random() < barred
     }
     label = [table.names[v] for v in keep]
     most = [max(sum(c == x for _, c in required), random.randrange(n)) for x in range(n)]
@@ -290,6 +299,19 @@ def test_lists_with_constraints_equal_brute_force(
     table: Table, random: Random, rules: str | None, gap: float | None, name: str
 ) -> None:
     assert_constraints_hold(table, random, rules, gap, name)
+
+
+@settings(max_examples=80)
+@given(
+    tables(5, least_rows=3),
+    st.randoms(use_true_random=False),
+    st.sampled_from([None, 0.0, 1.5]),
+    st.sampled_from(BY_SUMS),
+)
+def test_lists_of_other_scores_with_constraints_equal_brute_force(
+    table: Table, random: Random, gap: float | None, name: str
+) -> None:
+    assert_constraints_hold(table, random, None, gap, name)
 
 
 def test_no_limit_means_no_limit() -> None:

@@ -28,7 +28,7 @@ from parentage.scoring import rules as r
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.rules import RULES, choose_rules
-from strategies import PENALISED, make_table, naive_of, random_table, tables
+from strategies import PENALISED, each, make_table, naive_of, random_table, tables
 
 Rule = Callable[[Naive, int, Set, int], bool]
 Family = tuple[int, Set]
@@ -179,6 +179,16 @@ def test_a_rule_on_a_required_parent_loses_the_only_sets_there_are() -> None:
     assert not lost(naive, only_on_others, required)
 
 
+def test_a_rule_without_a_width_loses_what_a_prior_lifts() -> None:
+    """X fair with four states, Y = 1 in one of 16 rows: Alg4 drops {Y}, log odds lift it."""
+    x, y = tuple(i % 4 for i in range(16)), (1, *[0] * 15)
+    naive = Naive((x, y), (4, 2))
+    assert naive.rule_fires("alg4", 0, (1,), 1)
+    plain, with_y, odds = naive.s(0, ()), naive.s(0, (1,)), math.log(0.95 / 0.05)
+    found = [round(value, 4) for value in (plain, with_y, with_y + odds)]
+    assert found == [-26.3396, -29.0071, -26.0627]
+
+
 # ---------------------------------------------------------------------------------------------
 # False caps
 
@@ -303,6 +313,115 @@ def test_sets_without_a_live_family_are_never_needed(table: Table, rules: set[st
     strongest = naive.removed("thm1p")
     assert removed <= strongest
     assert not set(unclosed(naive, removed)) - strongest
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables(5, least_rows=3))
+def test_the_caps_remove_nothing_that_theorem_1_plus_keeps(table: Table) -> None:
+    """3″ ⇒ 1⁺, Corollary 1′ ⇒ 3″, Corollary 1 ⇒ Theorem 3 ⇒ Theorem 2."""
+    naive, _ = naive_of(table)
+    everything = range(naive.n)
+    numbers = r.TableNumbers(
+        naive.rows,
+        [naive.NH([v]) for v in everything],
+        [naive.h(v) for v in everything],
+        naive.arity,
+        naive.w,
+    )
+    strongest = {"thm1p": naive.removed("thm1p"), "thm2": naive.removed("thm2")}
+    for name, caps in r.caps_by_rule(choose_rules("all", "bic"), numbers).items():
+        removed = strongest["thm2" if name in ("cor1", "thm3") else "thm1p"]
+        for x in everything:
+            beyond = {(x, parents) for parents in naive.parent_sets(x) if len(parents) > caps[x]}
+            assert beyond <= removed, name
+
+
+# ---------------------------------------------------------------------------------------------
+# Constraints: closure for the allowed families, with Bin over allowed subsets
+
+
+@dataclass(frozen=True, eq=False)
+class Constrained(Naive):
+    """A table as the rules see it under constraints; the lists of ``elsewhere`` are not wanted."""
+
+    forbidden: tuple[frozenset[int], ...] = ()
+    most: tuple[int, ...] = ()
+    elsewhere: frozenset[int] = frozenset()
+
+    def allowed(self, x: int, parents: Set) -> bool:
+        most = 0 if x in self.elsewhere else self.most[x]
+        return len(parents) <= most and not self.forbidden[x] & set(parents)
+
+    def best_subset(self, x: int, parents: Set) -> float:
+        """Bin: the best of the allowed subsets, the empty set among them."""
+        subsets = (s for k in range(len(parents) + 1) for s in itertools.combinations(parents, k))
+        return max(self.s(x, own) for own in subsets if self.allowed(x, own))
+
+    def needed_and_not_reached(self, removed: set[Family]) -> list[Family]:
+        """Families that are allowed and live although a set that a search joins is dead."""
+        found = []
+        for x in set(range(self.n)) - self.elsewhere:
+            for parents in self.parent_sets(x):
+                if (x, parents) in removed or not parents or not self.allowed(x, parents):
+                    continue
+                joined = [parents, *(tuple(sorted((x, *without(parents, y)))) for y in parents)]
+                dead = (all((a, without(s, a)) in removed for a in s) for s in joined)
+                if any(dead):
+                    found.append((x, parents))
+        return found
+
+
+def constrained(seed: int, score: str) -> Constrained:
+    """A random table under random constraints, many or few."""
+    rows = 3 if seed % 3 else 90  # with more rows more families live
+    plain, _ = naive_of(random_table(seed, 5, 300, rows), score)
+    rng, n = np.random.default_rng(seed), plain.n
+    barred = rng.random((n, n)) < rng.choice([0.1, 0.4, 0.7])
+    forbidden = tuple(frozenset(np.flatnonzero(barred[x]).tolist()) - {x} for x in range(n))
+    most = tuple(int(k) for k in np.where(rng.random(n) < 0.2, rng.integers(0, n, n), n))
+    elsewhere = frozenset(np.flatnonzero(rng.random(n) < rng.choice([0.0, 0.4])).tolist())
+    return Constrained(plain.columns, plain.arity, score, forbidden, most, elsewhere)
+
+
+def assert_closed_under_constraints(seed: int) -> None:
+    """Allowed families that stay live are reached by joining live sets, and rules lose none."""
+    naive = constrained(seed, PENALISED[seed % len(PENALISED)])
+    removed = naive.removed("thm1p")
+    assert not naive.needed_and_not_reached(removed)
+    kept = naive.lists(naive.most, forbidden=naive.forbidden)
+    assert not {family for family in kept if family[0] not in naive.elsewhere} & removed
+
+
+@each("seed", 300)
+def test_closure_under_constraints(seed: int) -> None:
+    assert_closed_under_constraints(seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("block", range(4))
+def test_closure_under_constraints_of_four_thousand_tables(block: int) -> None:
+    for seed in range(1000 * block, 1000 * (block + 1)):
+        assert_closed_under_constraints(seed)
+
+
+def test_closure_is_about_allowed_families_that_are_judged_like_others() -> None:
+    """An excluded family may stay where closure removes an allowed one; were it dead, sets go."""
+    a, b, x = digits("11122220", "10000000", "00011111")
+    columns, arity, barred = (a, b, x), (3, 2, 2), (frozenset[int](), frozenset[int]())
+    naive = Constrained(columns, arity, "bic", (*barred, frozenset({0})), (3, 3, 3))
+    assert unclosed(naive, naive.removed("thm1p")) == [(2, (0, 1))]
+    assert not naive.allowed(2, (0, 1))
+    plain = Naive(columns, arity)
+    assert not unclosed(plain, plain.removed("thm1p"))
+    xor, pair = xor_table(), (frozenset[int](), frozenset({2}), frozenset({1}))
+    naive = Constrained(xor.columns, xor.arity, "bic", pair, (3, 3, 3))  # Y and Z: no arc
+    removed, excluded = naive.removed("thm1p"), {(1, (2,)), (2, (1,))}
+    assert not excluded & removed and (0, (1, 2)) in naive.lists(forbidden=pair)
+    assert naive.needed_and_not_reached(removed | excluded) == [(0, (1, 2))]
+
+
+# ---------------------------------------------------------------------------------------------
+# Sets without needed supersets
 
 
 def ended_and_live_above(naive: Naive, by_outside: bool = True) -> list[tuple[bool, bool]]:
