@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from parentage.errors import ResourceError
-from parentage.kernels.packing import BitMatrix, Groups, pack
+from parentage.kernels.packing import BitMatrix, Groups, open_words, pack, room_for_pieces
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode
 from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint, ln
@@ -62,16 +64,53 @@ def test_padding_columns_are_cleared() -> None:
     pick[0] = (0, 3, 0)
     pick[1, 2], pick[2, 2] = 1, 2
     bits = np.full(64, ~np.uint64(0))
-    word_start = np.empty(4, np.int64)
     starts, blocks = np.array([0, 70], np.uint32), np.zeros(1, np.int64)
     groups = Groups(rows, starts, np.empty(0, np.uint32))
-    shift = np.ones(2, np.uint8)
-    pack(groups, blocks, pick, row_bits, BitMatrix(bits, word_start, shift, 8))
-    assert not shift.any()
-    assert word_start[:2].tolist() == [0, 2]
+    pieces = room_for_pieces(2, 1)
+    pack(groups, blocks, pick, row_bits, BitMatrix(bits, 8), pieces, open_words())
+    assert pieces.start.tolist() == [0, 2] and pieces.word.tolist() == [0, 8]
+    assert not pieces.shift.any()
+    assert pieces.mask.tolist() == [2**64 - 1, 2**6 - 1]
     matrix = bits[:16].reshape(2, 8)
     assert matrix[:, 0].tolist() == [2**64 - 1, 2**6 - 1]
     assert not matrix[:, 1:].any()
+
+
+@pytest.mark.parametrize("repeated", [False, True])
+def test_groups_that_share_words_have_their_own_rows(repeated: bool) -> None:
+    """Each group has its rows, as often as they occur, in as few pieces as it can have."""
+    rng = np.random.default_rng(0)
+    sizes = [1, 2, 63, 64, 65, 130, *rng.integers(1, 90, 40).tolist()]
+    starts = np.concatenate([[0], np.cumsum(sizes)]).astype(np.uint32)
+    n_rows = int(starts[-1])
+    repeats = (2 ** rng.integers(0, 6, n_rows) + rng.integers(0, 3, n_rows)).astype(np.uint32)
+    digits = np.array([int(times).bit_length() for times in repeats])
+    rows = np.concatenate(
+        [np.arange(a, b)[np.argsort(-digits[a:b], kind="stable")] for a, b in pairwise(starts)]
+    ).astype(np.uint32)
+    pick = np.zeros((16, 3), np.int64)
+    pick[0, 1], pick[:, 2] = 16, np.arange(16)  # a row is known by its number, 16 columns
+    bits, pieces = np.zeros(16 * n_rows, np.uint64), room_for_pieces(6 * n_rows, len(sizes))
+    groups = Groups(rows, starts, repeats if repeated else repeats[:0])
+    row_bits = np.arange(n_rows, dtype=np.uint64)[:, None]
+    matrix = BitMatrix(bits, 16)
+    pack(groups, np.zeros(1, np.int64), pick, row_bits, matrix, pieces, open_words())
+    for g, (a, b) in enumerate(pairwise(starts.tolist())):
+        found: Counter[int] = Counter()
+        own = range(pieces.start[g], pieces.start[g + 1])
+        for k in own:
+            columns = [int(one) for one in bits[pieces.word[k] : pieces.word[k] + 16]]
+            for bit in (bit for bit in range(64) if int(pieces.mask[k]) >> bit & 1):
+                row = sum((column >> bit & 1) << c for c, column in enumerate(columns))
+                found[row] += 1 << int(pieces.shift[k])
+        times = {row: int(repeats[row]) if repeated else 1 for row in range(a, b)}
+        assert found == times
+        ones = [sum(t >> k & 1 for t in times.values()) for k in range(8)]
+        assert len(own) == sum(-(-n // 64) for n in ones)
+        assert [int(pieces.shift[k]) for k in own] == sorted(pieces.shift[own].tolist())[::-1]
+    used = {int(word) for word in pieces.word[: pieces.start[len(sizes)]]}
+    alone = sum(pieces.start[1 : len(sizes) + 1] - pieces.start[: len(sizes)])
+    assert len(used) < 0.8 * alone
 
 
 def test_states_that_do_not_fit_in_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

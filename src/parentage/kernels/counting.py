@@ -8,13 +8,13 @@ their neighbours, so the work is nested the same way:
    a single row are dropped for good, since they contribute f(1) = 0 to every superset. What the
    next stem shares with the last one is not partitioned again. The rows of every group are then
    transposed into *bit columns*: one bit per row, one column per (variable, state) that occurs
-   behind the stem, every group padded to whole 64-bit words.
-2. **One.** Stem + one is a list of *cells*; a cell is a list of (word, mask) on the bit matrix.
-   Cells of a single row are dropped.
+   behind the stem. Small groups share 64-bit words, so a group is a list of (word, mask).
+2. **One.** Stem + one is a list of *cells*, lists of (word, mask) as well. Cells of a single row
+   are dropped.
 3. **Pair.** The rows of a cell with state v of q and state u of y are
    ``popcount(column[q, v] & column[y, u] & mask)``. All y behind the same q are counted in one
    sweep over adjacent columns, which the compiler turns into vector instructions. The last
-   state of q costs nothing: its counts are what remains of the cell's totals.
+   state of q is not counted: its counts are what remains of the cell's totals.
 
 **Equal rows** are counted once, with how often they occur. Binary digits carry the number: a row
 that occurs 5 times is one bit in a word whose bits stand for 4 rows and one in a word whose bits
@@ -34,8 +34,9 @@ Arrays that come from outside
 
 The workspaces are named tuples: :class:`~parentage.kernels.packing.Partition` of the rows by the
 stem, :class:`~parentage.kernels.packing.Columns` and :class:`~parentage.kernels.packing.BitMatrix`
-behind it, :class:`Cells` of stem + one and the sums of a sweep over the pairs. Functions unpack
-them once, at the top.
+behind it, the :class:`~parentage.kernels.packing.Pieces` of the groups and those of the cells of
+stem + one, the totals ``total[cell * stride + column]`` of cells of more than one piece (their rows
+in a column), and the sums of a sweep over the pairs. Functions unpack them once, at the top.
 
 Indices into the big arrays are unsigned: signed ones block vectorisation.
 """
@@ -43,21 +44,21 @@ Indices into the big arrays are unsigned: signed ones block vectorisation.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from parentage.kernels._options import INLINE, JIT, njit
 from parentage.kernels.bits import U, popcount
 from parentage.kernels.packing import (
+    HEAVIEST,
     BitMatrix,
     Groups,
     choose_columns,
-    count_words,
+    open_words,
     pack,
     partition_by_stem,
     room_for_columns,
+    room_for_pieces,
     shared_prefix,
     whole_table,
 )
@@ -66,60 +67,12 @@ LANES = 8  # columns are swept in whole blocks of this many
 GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
-class Cells(NamedTuple):
-    """The cells of stem + one: cell ``c`` is ``start[c] … start[c + 1] − 1`` of word and mask."""
-
-    word: npt.NDArray[np.int64]
-    """``[k]``: a word of the bit matrix, times its stride."""
-    mask: npt.NDArray[np.uint64]
-    """``[k]``: the rows of the cell in it."""
-    shift: npt.NDArray[np.uint8]
-    """``[k]``: a row stands for 2^shift equal ones; falling within a cell."""
-    start: npt.NDArray[np.int64]
-    """``[cell]``."""
-    total: npt.NDArray[np.uint64]
-    """``[cell * stride + column]``: rows of the cell in a column, where it has many words."""
-
-
-@njit(**INLINE)
-def room_for_cells(most_words, most_groups):
-    """Return :class:`Cells` without any."""
-    return Cells(
-        np.empty(most_words, np.int64),
-        np.empty(most_words, np.uint64),
-        np.empty(most_words, np.uint8),
-        np.empty(most_groups, np.int64),
-        np.empty(1, np.uint64),
-    )
-
-
-@njit(**INLINE)
-def more_totals(cells, room):
-    """Return the cells with room for so many totals."""
-    word, mask, shift, start, total = cells
-    if len(total) < room:
-        total = np.empty(2 * room, np.uint64)
-    return Cells(word, mask, shift, start, total)
-
-
-@njit(**INLINE)
-def cells_of_groups(n_groups, matrix, cells):
-    """Take the groups themselves as cells (sets of two have no *one*)."""
-    word_start, stride = matrix.word_start, matrix.stride
-    for word in range(word_start[n_groups]):
-        cells.word[word] = word * stride
-        cells.mask[word] = ~U(0)
-        cells.shift[word] = matrix.shift[word]
-    for g in range(n_groups + 1):
-        cells.start[g] = word_start[g]
-    return n_groups
-
-
 @njit(**JIT)
-def cells_of_one(first_column, arity, n_groups, matrix, cells):
+def cells_of_one(first_column, arity, n_groups, matrix, groups, cells):
     """Split the groups by the states of one variable into cells; cells of one row are dropped."""
-    bits, word_start, shift, stride = matrix
-    cell_word, cell_mask, cell_shift, cell_start, _ = cells
+    bits, _ = matrix
+    group_word, group_mask, group_shift, group_start = groups
+    cell_word, cell_mask, cell_shift, cell_start = cells
     n_cells = 0
     end = 0
     cell_start[0] = 0
@@ -127,14 +80,14 @@ def cells_of_one(first_column, arity, n_groups, matrix, cells):
         for v in range(arity):
             begin = end
             n_rows = U(0)
-            for word in range(word_start[g], word_start[g + 1]):
-                mask = bits[word * stride + first_column + v]
+            for k in range(group_start[g], group_start[g + 1]):
+                mask = bits[group_word[k] + first_column + v] & group_mask[k]
                 if mask != U(0):
-                    cell_word[end] = word * stride
+                    cell_word[end] = group_word[k]
                     cell_mask[end] = mask
-                    cell_shift[end] = shift[word]
+                    cell_shift[end] = group_shift[k]
                     end += 1
-                    n_rows += popcount(mask) << U(shift[word])
+                    n_rows += popcount(mask) << U(group_shift[k])
             if n_rows < U(2):
                 end = begin
             else:
@@ -144,10 +97,10 @@ def cells_of_one(first_column, arity, n_groups, matrix, cells):
 
 
 @njit(**JIT)
-def cell_totals(c0, n_cells, matrix, cells):
-    """Count ``cells.total`` from column c0 on, where a cell has many words."""
-    bits, _, _, stride = matrix
-    cell_word, cell_mask, cell_shift, cell_start, total = cells
+def cell_totals(c0, n_cells, matrix, cells, total):
+    """Count ``total[cell * stride + column]`` from column c0 on, where a cell has many pieces."""
+    bits, stride = matrix
+    cell_word, cell_mask, cell_shift, cell_start = cells
     u0 = U(c0)
     u1 = U(stride)
     for cell in range(n_cells):
@@ -173,14 +126,14 @@ def whole_lanes(n_columns):
 
 
 @njit(**JIT)
-def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
+def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, total, f, sweep):
     """Set ``sums[c]`` of a sweep to Σ f(rows with state v of q in column c) over cells and v.
 
     ``f`` is one row; ``extra[c]``, if it has room, becomes Σ (rows − 1) over the same. The arrays
     between them in ``sweep`` are scratch.
     """
-    bits, _, _, stride = matrix
-    cell_word, cell_mask, cell_shift, cell_start, total = cells
+    bits, stride = matrix
+    cell_word, cell_mask, cell_shift, cell_start = cells
     sums, counts, left, extra = sweep
     u0 = U(c0)
     u1 = U(c1)
@@ -213,60 +166,65 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, f, sweep):
         base = U(cell * stride)
         for c in range(u0, u1):
             left[c] = total[base + c]
-        for v in range(q_arity):
+        for v in range(max(q_arity - 1, 1)):
             cv = U(q_column + v)
-            if v == q_arity - 1:
-                if total[base + cv] >= U(2):
-                    for c in range(u0, u1):
-                        sums[c] += f[left[c]]
-                    if occupied:
-                        for c in range(u0, u1):
-                            extra[c] += left[c] - U(left[c] != U(0))
-                break
-            if total[base + cv] == U(0):
+            last = v >= q_arity - 2  # counted together with the state behind it, if there is one
+            if total[base + cv] == U(0) and not last:
                 continue
-            in_v = bits[word + cv] & mask
             for c in range(u0, u1):
-                counts[c] = popcount(bits[word + c] & in_v)
-            power = cell_shift[k0]
-            k = k0 + 1
+                counts[c] = U(0)
+            power = shift
+            k = k0
             while k < k1:
                 if cell_shift[k] != power:  # the powers fall: what is counted is worth more now
                     for c in range(u0, u1):
                         counts[c] <<= U(power - cell_shift[k])
-                    power = cell_shift[k]
-                if k + 4 > k1 or cell_shift[k + 3] != power:
-                    w0 = U(cell_word[k])
-                    v0 = bits[w0 + cv] & cell_mask[k]
+                    power = U(cell_shift[k])
+                w0 = U(cell_word[k])
+                v0 = bits[w0 + cv] & cell_mask[k]
+                if k + 4 <= k1 and cell_shift[k + 3] == power:
+                    w1 = U(cell_word[k + 1])
+                    w2 = U(cell_word[k + 2])
+                    w3 = U(cell_word[k + 3])
+                    v1 = bits[w1 + cv] & cell_mask[k + 1]
+                    v2 = bits[w2 + cv] & cell_mask[k + 2]
+                    v3 = bits[w3 + cv] & cell_mask[k + 3]
+                    for c in range(u0, u1):
+                        counts[c] += (
+                            popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
+                            + popcount(bits[w2 + c] & v2) + popcount(bits[w3 + c] & v3)
+                        )  # fmt: skip
+                    k += 4  # four words a sweep: the counts are loaded and stored less often
+                elif k + 2 <= k1 and cell_shift[k + 1] == power:
+                    w1 = U(cell_word[k + 1])
+                    v1 = bits[w1 + cv] & cell_mask[k + 1]
+                    for c in range(u0, u1):
+                        counts[c] += popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
+                    k += 2
+                else:
                     if v0 != U(0):
                         for c in range(u0, u1):
                             counts[c] += popcount(bits[w0 + c] & v0)
                     k += 1
-                    continue
-                w0 = U(cell_word[k])
-                w1 = U(cell_word[k + 1])
-                w2 = U(cell_word[k + 2])
-                w3 = U(cell_word[k + 3])
-                v0 = bits[w0 + cv] & cell_mask[k]
-                v1 = bits[w1 + cv] & cell_mask[k + 1]
-                v2 = bits[w2 + cv] & cell_mask[k + 2]
-                v3 = bits[w3 + cv] & cell_mask[k + 3]
-                for c in range(u0, u1):
-                    counts[c] += (
-                        popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
-                        + popcount(bits[w2 + c] & v2) + popcount(bits[w3 + c] & v3)
-                    )  # fmt: skip
-                k += 4  # four words a sweep: the counts are loaded and stored less often
             if power > 0:
                 for c in range(u0, u1):
                     counts[c] <<= U(power)
-            for c in range(u0, u1):
-                n = counts[c]
-                sums[c] += f[n]
-                left[c] -= n
+            if last:
+                for c in range(u0, u1):
+                    n = counts[c]
+                    sums[c] += f[n] + f[left[c] - n]
+            else:
+                for c in range(u0, u1):
+                    n = counts[c]
+                    sums[c] += f[n]
+                    left[c] -= n
             if occupied:
                 for c in range(u0, u1):
                     extra[c] += counts[c] - U(counts[c] != U(0))
+                if last:
+                    for c in range(u0, u1):
+                        n = left[c] - counts[c]
+                        extra[c] += n - U(n != U(0))
 
 
 @njit(**JIT)
@@ -290,7 +248,7 @@ def sweep_of(block, i, last, column, arity):
 
 
 @njit(**INLINE)
-def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, sweep):
+def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, total, sweep):
     """Fill the sets ``i … last − 1``, which share all but their last two members, by sweeps."""
     members, row, G, excess = block
     column = columns.first
@@ -300,7 +258,7 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, sweep
     while i < last:
         q = members[i, s - 2]
         end, c0, c1 = sweep_of(block, i, last, column, arity)
-        sum_over_pairs(column[q], arity[q], c0, c1, n_cells, matrix, cells, f[row[i]], sweep)
+        sum_over_pairs(column[q], arity[q], c0, c1, n_cells, matrix, cells, total, f[row[i]], sweep)
         for k in range(i, end):
             y = members[k, s - 1]
             g = np.int64(0)
@@ -316,26 +274,29 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, sweep
 
 
 @njit(**INLINE)
-def count_behind_stem(block, i, last, n_groups, columns, arity, f, matrix, cells, sweep):
+def count_behind_stem(
+    block, i, last, n_groups, columns, arity, f, matrix, groups, cells, total, sweep
+):
     """Fill the sets ``i … last − 1``, which share their stem, *one* after *one*.
 
-    The bit matrix has ``n_groups`` groups. Returns the cells, which may have got more room.
+    There are ``n_groups`` groups. Returns the totals, which may have got more room.
     """
     members = block[0]
     column = columns.first
     s = members.shape[1]
     while i < last:
         end = shared_prefix(members, i, s - 2)
-        if s == 2:
-            n_cells = cells_of_groups(n_groups, matrix, cells)
-        else:
+        n_cells, parts = n_groups, groups  # sets of two have no *one*
+        if s > 2:
             one = members[i, s - 3]
-            n_cells = cells_of_one(column[one], arity[one], n_groups, matrix, cells)
-        cells = more_totals(cells, n_cells * matrix.stride + 64)
-        cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, cells)
-        count_pairs(block, i, end, n_cells, columns, arity, f, matrix, cells, sweep)
+            n_cells = cells_of_one(column[one], arity[one], n_groups, matrix, groups, cells)
+            parts = cells
+        if len(total) < n_cells * matrix.stride + 64:
+            total = np.empty(2 * (n_cells * matrix.stride + 64), np.uint64)
+        cell_totals(column[members[i, s - 2]] & ~(LANES - 1), n_cells, matrix, parts, total)
+        count_pairs(block, i, end, n_cells, columns, arity, f, matrix, parts, total, sweep)
         i = end
-    return cells
+    return total
 
 
 def short_count(block, first_rows, first_starts, arity, offset, codes, row_bits, repeats, f):
@@ -374,13 +335,14 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     from_bits = codes.shape[1] == 0 and stem > 0
     column = np.empty(len(row_bits) if from_bits else 0, np.uint16)
     most_groups = partition.starts.shape[1]
-    most_words = n_rows + n_rows // 64 + 8
-    if repeated:
-        for i in range(n_rows):
-            most_words += np.int64(popcount(U(repeats[first_rows[i]])))
-    bits, shift = np.empty(1, np.uint64), np.empty(1, np.uint8)
-    word_start = np.empty(most_groups + 1, np.int64)
-    cells = room_for_cells(most_words, most_groups)
+    most_pieces = n_rows  # each has a row
+    for i in range(n_rows if repeated else 0):
+        most_pieces += np.int64(popcount(U(repeats[first_rows[i]])))
+    most_words = most_pieces // 32 + HEAVIEST  # two that follow each other hold more than 64 rows
+    bits, total = np.empty(1, np.uint64), np.empty(1, np.uint64)
+    packed = room_for_pieces(most_pieces, most_groups)
+    cells = room_for_pieces(most_pieces, most_groups)
+    opened = open_words()
     sweep = (
         np.empty(width, np.int64),
         np.empty(width, np.uint64),
@@ -399,14 +361,13 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
         groups = Groups(partition.rows[stem], starts, repeats)
         n_blocks, n_columns = choose_columns(members[i:end], stem, arity, offset, columns)
         blocks, stride = columns.blocks[:n_blocks], whole_lanes(n_columns)
-        words = count_words(groups)
-        if len(bits) < words * stride + 64:
-            bits = np.empty(2 * (words * stride + 64), np.uint64)
-        if len(shift) < words:
-            shift = np.empty(2 * words, np.uint8)
-        matrix = BitMatrix(bits, word_start, shift, stride)
-        pack(groups, blocks, columns.pick, row_bits, matrix)
-        cells = count_behind_stem(block, i, end, n_groups, columns, arity, f, matrix, cells, sweep)
+        if len(bits) < most_words * stride + 64:
+            bits = np.empty(most_words * stride + 64, np.uint64)
+        matrix = BitMatrix(bits, stride)
+        pack(groups, blocks, columns.pick, row_bits, matrix, packed, opened)
+        total = count_behind_stem(
+            block, i, end, n_groups, columns, arity, f, matrix, packed, cells, total, sweep
+        )
         i = end
 
 

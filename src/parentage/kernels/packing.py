@@ -60,12 +60,37 @@ class BitMatrix(NamedTuple):
     """Rows as bits: ``bits[word * stride + column]``."""
 
     bits: npt.NDArray[np.uint64]
-    word_start: npt.NDArray[np.int64]
-    """``[group]``: the words of a group start here."""
-    shift: npt.NDArray[np.uint8]
-    """``[word]``: a bit of it stands for 2^shift equal rows; falling within a group."""
     stride: int
     """Columns, rounded up to whole sweeps."""
+
+
+class Pieces(NamedTuple):
+    """Where sets of rows are in the bit matrix, groups or cells.
+
+    Set ``g`` has the pieces ``start[g] … start[g + 1] − 1``, each some rows of a word.
+    """
+
+    word: npt.NDArray[np.int64]
+    """``[piece]``: a word of the bit matrix, times its stride."""
+    mask: npt.NDArray[np.uint64]
+    """``[piece]``: the rows in it."""
+    shift: npt.NDArray[np.uint8]
+    """``[piece]``: a row stands for 2^shift equal ones; falling within a set."""
+    start: npt.NDArray[np.int64]
+    """``[set]``."""
+
+
+class OpenWords(NamedTuple):
+    """The words that rows are being put into, one for each power of two that a row stands for."""
+
+    rows: npt.NDArray[np.uint32]
+    """``[power, bit]``."""
+    word: npt.NDArray[np.int64]
+    """``[power]``: which word it is; −1: there is none."""
+    height: npt.NDArray[np.int64]
+    """``[power]``: rows in it."""
+    square: npt.NDArray[np.uint64]
+    """``[bit]``: scratch."""
 
 
 @njit(**INLINE)
@@ -238,50 +263,43 @@ def choose_columns(members, stem, arity, offset, columns):
     return n_blocks, n_columns
 
 
-@njit(**JIT)
-def words_by_powers(groups, g):
-    """Return the words of a group whose rows are split into powers of two, one power a word."""
-    count = np.zeros(HEAVIEST, np.int64)
-    for i in range(groups.starts[g], groups.starts[g + 1]):
-        times = groups.repeats[groups.rows[i]]
-        k = 0
-        while times > 0:
-            count[k] += np.int64(times & 1)
-            times >>= np.uint32(1)
-            k += 1
-    words = np.int64(0)
-    for k in range(HEAVIEST):
-        words += (count[k] + 63) >> 6
-    return words
+@njit(**INLINE)
+def room_for_pieces(most_pieces, most_sets):
+    """Return :class:`Pieces` without any."""
+    return Pieces(
+        np.empty(most_pieces, np.int64),
+        np.empty(most_pieces, np.uint64),
+        np.empty(most_pieces, np.uint8),
+        np.empty(most_sets + 1, np.int64),
+    )
+
+
+@njit(**INLINE)
+def open_words():
+    """Return :class:`OpenWords` without any."""
+    return OpenWords(
+        np.empty((HEAVIEST, 64), np.uint32),
+        np.full(HEAVIEST, -1, np.int64),
+        np.empty(HEAVIEST, np.int64),
+        np.empty(64, np.uint64),
+    )
 
 
 @njit(**JIT)
-def count_words(groups):
-    """Return how many 64-row words the groups fill, each padded."""
-    words = np.int64(0)
-    for g in range(len(groups.starts) - 1):
-        if len(groups.repeats) > 0:
-            words += words_by_powers(groups, g)
-        else:
-            words += (np.int64(groups.starts[g + 1]) - np.int64(groups.starts[g]) + 63) >> 6
-    return words
-
-
-@njit(**JIT)
-def pack_word(picked, height, word, shift, blocks, pick, row_bits, matrix):
-    """Transpose the first ``height`` of the picked rows into the columns of one word.
+def pack_word(power, opened, blocks, pick, row_bits, matrix):
+    """Transpose the rows of the open word of a power into columns; it is open no more.
 
     The columns between the last one and the stride are cleared: sweeps run over them, and what
     they count is looked up in f.
     """
-    bits, _, shifts, stride = matrix
-    square = np.empty(64, np.uint64)
-    base = word * stride
+    bits, stride = matrix
+    rows, words, heights, square = opened
+    height, base = heights[power], words[power] * stride
     n_columns = pick[len(blocks) - 1, 1]
     for k in range(len(blocks)):
         block = blocks[k]
         for i in range(height):
-            square[i] = row_bits[picked[i], block]
+            square[i] = row_bits[rows[power, i], block]
         for i in range(height, 64):
             square[i] = U(0)
         transpose(square)
@@ -289,54 +307,72 @@ def pack_word(picked, height, word, shift, blocks, pick, row_bits, matrix):
             bits[base + c] = square[pick[c, 2]]
     for c in range(n_columns, stride):
         bits[base + c] = U(0)
-    shifts[word] = shift
+    words[power] = -1
 
 
 @njit(**JIT)
-def pack_repeated(g, word, groups, blocks, pick, row_bits, matrix):
-    """Pack a group of rows that occur several times; return the next word.
-
-    A row that occurs 5 times is one bit that stands for 4 and one that stands for 1. Within a group
-    rows with more binary digits come first.
-    """
+def rows_of_power(g, power, groups):
+    """Return how many rows of a group have this power of two in how often they occur."""
     rows, starts, repeats = groups
     first, last = np.int64(starts[g]), np.int64(starts[g + 1])
-    picked = np.empty(64, np.uint32)
-    for k in range(HEAVIEST - 2, -1, -1):
-        height = np.int64(0)
-        for i in range(first, last):
-            times = np.int64(repeats[rows[i]]) >> k
-            if times == 0:
-                break
-            if times & 1 == 0:
-                continue
-            picked[height] = rows[i]
-            height += 1
-            if height == 64:
-                pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
-                word += 1
-                height = np.int64(0)
-        if height > 0:
-            pack_word(picked, height, word, np.int64(k), blocks, pick, row_bits, matrix)
-            word += 1
-    return word
+    if len(repeats) == 0:
+        return last - first
+    n_rows = np.int64(0)
+    for i in range(first, last):
+        times = repeats[rows[i]] >> np.uint32(power)
+        if times == 0:
+            break
+        n_rows += np.int64(times & 1)
+    return n_rows
 
 
 @njit(**JIT)
-def pack(groups, blocks, pick, row_bits, matrix):
-    """Transpose the rows of every group into bit columns; note where each begins."""
+def pack(groups, blocks, pick, row_bits, matrix, pieces, opened):
+    """Transpose the rows of every group into bit columns; note where each group is.
+
+    Groups share words: transposing a word takes as long for one row as for 64. But a group has no
+    more pieces than if it began a word of its own, because every sweep goes through all of them.
+
+    A row that occurs 5 times is one bit in a word whose bits stand for 4 rows and one in a word
+    whose bits stand for 1. Within a group rows with more binary digits come first.
+    """
     rows, starts, repeats = groups
-    word_start = matrix.word_start
-    word, once = np.int64(0), np.int64(0)
+    piece_word, piece_mask, piece_shift, piece_start = pieces
+    picked, words, heights, _ = opened
+    n_words, end = np.int64(0), np.int64(0)
     for g in range(len(starts) - 1):
-        word_start[g] = word
-        if len(repeats) > 0:
-            word = pack_repeated(g, word, groups, blocks, pick, row_bits, matrix)
-            continue
-        last = np.int64(starts[g + 1])
-        for first in range(np.int64(starts[g]), last, 64):
-            height = np.int64(min(64, last - first))
-            picked = rows[first : first + height]
-            pack_word(picked, height, word, once, blocks, pick, row_bits, matrix)
-            word += 1
-    word_start[len(starts) - 1] = word
+        piece_start[g] = end
+        first, power = np.int64(starts[g]), np.int64(0)
+        while len(repeats) > 0 and repeats[rows[first]] >> np.uint32(power + 1) > 0:
+            power += 1
+        while power >= 0:
+            n_rows = rows_of_power(g, power, groups)
+            fits = (heights[power] + n_rows + 63) >> 6 == (n_rows + 63) >> 6
+            if words[power] >= 0 and n_rows > 0 and not fits:
+                pack_word(power, opened, blocks, pick, row_bits, matrix)
+            i = first
+            while n_rows > 0:
+                if words[power] < 0:
+                    words[power], heights[power] = n_words, 0
+                    n_words += 1
+                low = heights[power]
+                high = min(low + n_rows, 64)
+                k = low
+                while k < high:
+                    if len(repeats) == 0 or repeats[rows[i]] >> np.uint32(power) & 1:
+                        picked[power, k] = rows[i]
+                        k += 1
+                    i += 1
+                n_rows -= high - low
+                heights[power] = high
+                piece_word[end] = words[power] * matrix.stride
+                piece_mask[end] = (~U(0) >> U(64 - (high - low))) << U(low)
+                piece_shift[end] = power
+                end += 1
+                if high == 64:
+                    pack_word(power, opened, blocks, pick, row_bits, matrix)
+            power -= 1
+    piece_start[len(starts) - 1] = end
+    for power in range(HEAVIEST):
+        if words[power] >= 0:
+            pack_word(power, opened, blocks, pick, row_bits, matrix)
