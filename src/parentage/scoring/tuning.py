@@ -102,7 +102,7 @@ class Tuning:
     sample_bits: int = 6
     sets_at_once: int = 1 << 20
     narrow_bins: int = 1 << 16
-    prefixes_at_once: int = 1 << 12
+    prefixes_at_once: int = 1 << 8
     subsets_at_once: int = 1 << 16
     most_joins: int = 65_536
     fewest_joins: int = 256

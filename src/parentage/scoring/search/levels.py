@@ -422,16 +422,17 @@ class LevelStep:
             tails[some] = level.members[some, -1]
             live_members(level.bins[some], live[some])
         self.siblings = children, tails, live
-        before = [0]
-        for first in range(0, self.below, TUNING.prefixes_at_once):
-            before.append(before[-1] + int(self._joins_below(first)[-1]))
-        self._before = np.array(before)
+        before, each = [np.zeros(1, np.int64)], TUNING.prefixes_at_once
+        for first in range(0, self.below, each * each):
+            joins = self._joins_below(first, first + each * each)
+            before.append(np.add.reduceat(joins, np.arange(0, len(joins), each)))
+        self._before = np.cumsum(np.concatenate(before))
 
-    def _joins_below(self, first: int, last: int | None = None) -> Ints:
-        """Return the joins of prefixes from ``first`` on, cumulated: before each and after all."""
-        end = first + TUNING.prefixes_at_once if last is None else last
+    def _joins_below(self, first: int, end: int) -> Ints:
+        """Return the joins of the prefixes ``first … end − 1``, each."""
         siblings = np.diff(self.siblings[0][first : end + 1]).astype(np.int64)
-        return np.concatenate([[0], np.cumsum(siblings * (siblings - 1) // 2)])
+        joins: Ints = siblings * (siblings - 1) // 2
+        return joins
 
     @property
     def joins(self) -> int:
@@ -444,20 +445,22 @@ class LevelStep:
             return self.joins
         children, prefix = self.siblings[0], int(self.level.subsets[i, -1])
         block = prefix // TUNING.prefixes_at_once
-        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once, prefix)[-1]
+        ahead = self._joins_below(block * TUNING.prefixes_at_once, prefix).sum()
         low, high = children[prefix : prefix + 2].tolist()
-        return int(whole + joins_of_first(i - low, high - low))
+        return int(self._before[block] + ahead + joins_of_first(i - low, high - low))
 
     def set_after(self, joins: int) -> int:
         """Return the last set that at most this many joins come before."""
         if joins >= self.joins:
             return len(self.level.members)
         block = last_at_most(self._before, joins)
-        whole = self._before[block] + self._joins_below(block * TUNING.prefixes_at_once)
-        prefix = block * TUNING.prefixes_at_once + last_at_most(whole, joins)
-        low, high = self.siblings[0][prefix : prefix + 2].tolist()
-        ahead = self.joins_before(low) + joins_of_first(np.arange(high - low), high - low)
-        return int(low + last_at_most(ahead, joins))
+        first = block * TUNING.prefixes_at_once
+        joined = self._joins_below(first, first + TUNING.prefixes_at_once)
+        ahead = self._before[block] + np.cumsum(joined) - joined
+        prefix = last_at_most(ahead, joins)
+        low, high = self.siblings[0][first + prefix : first + prefix + 2].tolist()
+        in_prefix = ahead[prefix] + joins_of_first(np.arange(high - low), high - low)
+        return int(low + last_at_most(in_prefix, joins))
 
     def work(self, measure: Measure, span: tuple[int, int]) -> Chunk:
         """Join, count and score one run of sets; touches nothing but the thread's own room."""
