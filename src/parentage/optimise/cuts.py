@@ -75,8 +75,10 @@ class Cut:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What two counting cuts have in common when they are the same."""
-        return (self.members, self.k) if self.table is None else (id(self),)
+        """What two cuts have in common when they are the same."""
+        if self.table is None:
+            return self.members, self.k
+        return self.members, self.side, self.table.tobytes(), self.through
 
 
 class CutRow(NamedTuple):

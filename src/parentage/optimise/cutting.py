@@ -155,6 +155,7 @@ class Cutter:
         self.rounds = 0
         self.nodes = 1
         self.exact_left = tuning.exact_tries
+        self.enough = max(tuning.enough, part.problem.n // 2)
         self.most_work = work
         self.patience = tuning.large_patience if self.large else tuning.root_patience
 
@@ -201,11 +202,12 @@ class Cutter:
             found = self.separate(UsedSets.of(self.lp.sets, self.lp.x), node, gaps)
             if self.part.stopped():
                 return "stopped"
-            if not found:
+            recalled = {cut.key for cut in self.lp.recall(self.enough - len(found))}
+            if not (recalled or found):
                 return "open"
             self.lp.forget()
             self.lp.compact()
-            self.lp.add(found)
+            self.lp.add([cut for cut in found if cut.key not in recalled])
 
     def offer_solution(self) -> bool:
         """Offer the LP solution if it is a network; return whether the incumbent improved."""
@@ -316,6 +318,7 @@ class Cutter:
                 return True
         if self.part.begun:
             self.lp.begin_anew()
+            self.bandit.open(1)
         return False
 
     def absorb(self, node: Node, step: Step, bound: float, rise: Floats) -> bool:
@@ -396,7 +399,8 @@ def solve_root(
     earlier run bound and remove sets before the first programme is solved.
     """
     cutter = Cutter(part, pool, work)
-    cutter.lp.add(part.cuts)
+    take = cutter.lp.put_by if part.begun else cutter.lp.add
+    take(part.cuts)
     part.cuts = cutter.lp.cuts
     part.proof.root = root = cutter.root()
     if not cutter.repeat(root):

@@ -16,6 +16,9 @@ cost is below zero, so that a solution is one for all sets; L(y) is over all set
 
 Sets that are removed for good are missing from new rows, and from time to time their columns are
 deleted. In a tree further sets are shut for a while: bounds of columns, not rows, say so.
+
+Cuts that have not been binding for some rounds leave the programme, which would become slow, and
+wait in a pool. A cut of the pool returns when a solution violates it.
 """
 
 from __future__ import annotations
@@ -53,8 +56,9 @@ class CutLP:
 
     ``x`` is the last solution, ``y`` the multipliers of the cuts, ``removed`` the sets gone for
     good, ``shut`` those and the ones that the node at work leaves out. Columns of the programme
-    are the sets ``kept``; ``at`` says where a set is. ``work`` is an estimate of nanoseconds that
-    does not depend on the machine.
+    are the sets ``kept``; ``at`` says where a set is. Rows are the cuts ``active``, in this order;
+    the others are in the pool, with multipliers of zero. ``work`` is an estimate of nanoseconds
+    that does not depend on the machine.
     """
 
     def __init__(self, problem: Problem, tuning: Tuning) -> None:
@@ -71,6 +75,7 @@ class CutLP:
         self.x: Floats = np.zeros(problem.m)
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
+        self.active: Ints = np.zeros(0, np.int64)
         self.work = 0
         self.kept: Ints = np.zeros(0, np.int64)
         self.at: Ints = np.full(problem.m, -1, np.int64)
@@ -94,11 +99,13 @@ class CutLP:
         """
         chosen = part.choice[part.choice >= 0]  # none is chosen before the first network
         self._enter(chosen[~self.shut[chosen] & (self.at[chosen] < 0)])
+        columns = self._tuning.columns
         while True:
             optimal = self._run(part, engine, exhausted)
             if not (optimal or self.infeasible()):
                 return False
-            missing = self._missing(optimal=optimal)
+            columns = self._tuning.columns if optimal else 2 * columns
+            missing = self._missing(columns, optimal=optimal)
             if len(missing) == 0:
                 break
             self._enter(missing)
@@ -121,39 +128,46 @@ class CutLP:
         optimal: bool = self.solver.getModelStatus() == statuses.kOptimal
         solution = self.solver.getSolution()
         if optimal or solution.dual_valid:  # multipliers bound, whether the solver ended or not
-            dual = np.array(solution.row_dual)[self.problem.n :]
-            self.y = on_grid(-dual)
+            self.y = self._multipliers(-np.array(solution.row_dual))
         self.x = np.zeros(self.problem.m)  # the last solution may hold sets that are shut now
         if optimal:
             self.x[self.kept] = solution.col_value
         return optimal
 
+    def _multipliers(self, of_rows: Floats) -> Floats:
+        """Return multipliers of all cuts, from those of the rows of the programme."""
+        y = np.zeros(len(self.cuts))
+        y[self.active] = on_grid(of_rows[self.problem.n :])
+        return y
+
     def _first(self) -> Ints:
         """Return the sets that the programme begins with: the cheapest of every child."""
         every = np.arange(self.problem.m)
         few = self.problem.m <= self._tuning.spare
-        return every if few else self._cheapest(every, self.problem.cost)
+        return every if few else self._cheapest(every, self.problem.cost, self._tuning.columns)
 
-    def _missing(self, *, optimal: bool) -> Ints:
+    def _missing(self, columns: int, *, optimal: bool) -> Ints:
         """Return sets whose columns the programme needs: they are cheaper than those it has.
 
-        All that are open, if those it has leave no solution.
+        If those it has leave no solution, the cheapest of all others. At most some ``columns`` of
+        every child.
         """
         outside = (self.at < 0) & ~self.shut
-        if optimal and outside.any():
-            used = np.flatnonzero(self.y > 0)
-            reduced = reduced_costs(self.problem, [self.rows[i] for i in used], self.y[used])
+        if not outside.any():
+            return np.zeros(0, np.int64)
+        used = np.flatnonzero(self.y > 0)
+        reduced = reduced_costs(self.problem, [self.rows[i] for i in used], self.y[used])
+        if optimal:
             inside = np.where(self.shut | (self.at < 0), np.inf, reduced)
             least = np.minimum.reduceat(inside, self.problem.offsets[:-1])
             outside &= reduced < least[self._child] - BINDING
-            return self._cheapest(np.flatnonzero(outside), reduced)
-        return np.flatnonzero(outside)
+        return self._cheapest(np.flatnonzero(outside), reduced, columns)
 
-    def _cheapest(self, sets: Ints, cost: Floats) -> Ints:
+    def _cheapest(self, sets: Ints, cost: Floats, columns: int) -> Ints:
         """Return the sets, only the cheapest few of every child."""
         sets = sets[np.lexsort((cost[sets], self._child[sets]))]
         first = np.searchsorted(self._child[sets], self._child[sets])
-        return np.sort(sets[np.arange(len(sets)) - first < self._tuning.columns])
+        return np.sort(sets[np.arange(len(sets)) - first < columns])
 
     def _enter(self, sets: Ints) -> None:
         """Add the columns of sets."""
@@ -161,9 +175,10 @@ class CutLP:
             return
         new, n = np.full(self.problem.m, -1, np.int64), self.problem.n
         new[sets] = np.arange(len(sets))
-        columns = np.concatenate([sets, *(row.columns for row in self.rows)])
-        values = np.concatenate([np.ones(len(sets)), *(row.values for row in self.rows)])
-        lengths = [len(row.columns) for row in self.rows]
+        active = [self.rows[i] for i in self.active]
+        columns = np.concatenate([sets, *(row.columns for row in active)])
+        values = np.concatenate([np.ones(len(sets)), *(row.values for row in active)])
+        lengths = [len(row.columns) for row in active]
         rows = np.concatenate([self._child[sets], n + np.repeat(np.arange(len(lengths)), lengths)])
         entries = np.flatnonzero(new[columns] >= 0)
         entries = entries[np.argsort(new[columns[entries]], kind="stable")]
@@ -179,7 +194,7 @@ class CutLP:
     def count_work(self) -> None:
         """Add the work of the solver's last run: by its iterations, by columns and by rows."""
         steps, columns = max(0, self.solver.getInfo().simplex_iteration_count), len(self.kept)
-        rows = self.problem.n + len(self.rows)
+        rows = self.problem.n + len(self.active)
         self.work += steps * (50_000 + 40 * columns + rows * rows // 40) + 800 * columns
 
     def infeasible(self) -> bool:
@@ -192,7 +207,7 @@ class CutLP:
         _, known, ray = self.solver.getDualRay()
         if not known:
             return np.zeros(0)
-        return on_grid(-np.array(ray)[self.problem.n :])
+        return self._multipliers(-np.array(ray))
 
     def lagrangian(self) -> tuple[float, Floats]:
         """Return L(y) and by how much it rises, per set, if that set is taken."""
@@ -205,22 +220,45 @@ class CutLP:
         self.work += sum(len(self.rows[i].columns) for i in np.flatnonzero(self.y > 0))
 
     def begin_anew(self) -> None:
-        """Begin with the sets that are cheapest under the present multipliers."""
+        """Begin with the cuts of the pool that have multipliers, and the sets cheapest by these."""
         _, rise = self.lagrangian()
         gone = np.arange(len(self.kept), dtype=np.int32)
         self.solver.deleteCols(len(gone), gone)
         self.kept, self.at = np.zeros(0, np.int64), np.full(self.problem.m, -1, np.int64)
-        self._enter(self._cheapest(np.flatnonzero(~self.shut), rise))
+        self._activate(np.flatnonzero(self.y > 0))
+        self._enter(self._cheapest(np.flatnonzero(~self.shut), rise, self._tuning.columns))
 
     def add(self, found: Sequence[Cut]) -> None:
-        """Add cuts."""
+        """Add cuts to the programme."""
+        first = len(self.cuts)
+        self.put_by(found)
+        self._activate(np.arange(first, len(self.cuts)))
+
+    def put_by(self, found: Sequence[Cut]) -> None:
+        """Add cuts to the pool."""
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]
         self.cuts.extend(found)
         self.rows.extend(rows)
         self.counts.update(cut.family for cut in found)
         self.y = np.concatenate([self.y, np.zeros(len(rows))])
         self.age = np.concatenate([self.age, np.zeros(len(rows), np.int64)])
-        self._add_rows(rows)
+
+    def recall(self, most: int) -> list[Cut]:
+        """Let some cuts of the pool return that the solution violates most, and return them."""
+        pool = np.delete(np.arange(len(self.rows)), self.active)
+        if len(pool) == 0 or most <= 0:
+            return []
+        rows = [self.rows[i] for i in pool]
+        owner = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
+        terms = np.concatenate([row.values for row in rows])
+        terms *= self.x[np.concatenate([row.columns for row in rows])]
+        beyond = np.bincount(owner, terms, len(rows)) - [row.side for row in rows]
+        self.work += len(terms)
+        violated = np.argsort(-beyond, kind="stable")[:most]
+        violated = pool[violated[beyond[violated] > self._tuning.least]]
+        self.age[violated] = 0
+        self._activate(violated)
+        return [self.cuts[i] for i in violated]
 
     def remove(self, sets: Flags) -> None:
         """Remove sets for good."""
@@ -239,16 +277,25 @@ class CutLP:
         self.shut = shut
 
     def forget(self) -> None:
-        """Forget cuts that have not been binding for long, when they have become many."""
-        old = self._tuning.old
-        loose = np.flatnonzero(self.age > old)
-        if len(loose) <= self._tuning.loose + 0.1 * len(self.rows):
+        """Put cuts by that have not been binding for long, when they have become many.
+
+        Of a pool that has become large, the cuts go that have not been binding for longest.
+        """
+        loose = np.flatnonzero(self.age[self.active] > self._tuning.old)
+        if len(loose) <= self._tuning.loose + 0.1 * len(self.active):
             return
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
-        keep = np.flatnonzero(self.age <= old)
-        self.cuts[:] = [self.cuts[i] for i in keep]  # in place: the part has the same list
-        self.rows = [self.rows[i] for i in keep]
-        self.y, self.age = self.y[keep], self.age[keep]
+        self.active = np.delete(self.active, loose)
+        pool = np.delete(np.arange(len(self.cuts)), self.active)
+        excess = len(pool) - self._tuning.pool * self.problem.n
+        if excess > 0:
+            keep = np.ones(len(self.cuts), np.bool_)
+            keep[pool[np.argsort(-self.age[pool], kind="stable")[:excess]]] = False
+            self.active = (np.cumsum(keep) - 1)[self.active]
+            kept = np.flatnonzero(keep)
+            self.cuts[:] = [self.cuts[i] for i in kept]  # in place: the part has the same list
+            self.rows = [self.rows[i] for i in kept]
+            self.y, self.age = self.y[kept], self.age[kept]
 
     def compact(self) -> None:
         """Delete the columns of removed sets, when they have become many."""
@@ -267,9 +314,12 @@ class CutLP:
         """Return the cuts with a multiplier."""
         return [self.cuts[i] for i in np.flatnonzero(self.y > BINDING)]
 
-    def _add_rows(self, rows: Sequence[CutRow]) -> None:
-        if not rows:
+    def _activate(self, cuts: Ints) -> None:
+        """Let cuts of the pool be rows of the programme."""
+        if len(cuts) == 0:
             return
+        self.active = np.concatenate([self.active, cuts])
+        rows = [self.rows[i] for i in cuts]
         columns = self.at[np.concatenate([row.columns for row in rows])]
         owner = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
         inside = columns >= 0

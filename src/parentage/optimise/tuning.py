@@ -156,8 +156,14 @@ class Tuning:
     loose: int = tuned(
         30,
         "cuts",
-        "Old cuts are removed when this number of cuts, and a tenth of all, are old.",
+        "Old cuts go to the pool when this number of cuts, and a tenth of all, are old.",
         "old cuts go when a tenth is old",
+    )
+    pool: int = tuned(
+        8,
+        "cuts for each variable",
+        "Old cuts wait in a pool of this size and return when a solution violates them.",
+        "",
     )
     spare: int = tuned(
         1000,
