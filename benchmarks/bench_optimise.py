@@ -164,8 +164,8 @@ CUTTING: dict[str, Changes] = {
     "bandit forgets nothing": {"memory": 1.0},
     "bandit without curiosity": {"curiosity": 1.0},
     "work: no overheads": {"overhead": 0, "round_work": 0},
-    "cuts never forgotten": {"old": NEVER},
-    "old cuts go when a tenth is old": {"loose": 0},
+    "cuts never forgotten": {"old": NEVER, "large_old": NEVER},
+    "no pool": {"pool": 0},
     "removed columns stay": {"spare": NEVER},
     "one patience for all roots": {"root_patience": (30, 0.01)},
     "large parts: local cuts at once": {"stall": (0, 1.0)},
@@ -185,7 +185,11 @@ LARGE: dict[str, Changes] = {
         "no through cuts",
         "no short cycles",
     )
-} | {"large roots like small ones": {"large_patience": TUNING.root_patience}}
+} | {
+    "large roots like small ones": {"large_patience": TUNING.root_patience},
+    "cuts as old as in small parts": {"large_old": TUNING.old},
+    "no pool": {"pool": 0},
+}
 """Those of them that concern large parts, for the ablation of these."""
 BRANCHING: dict[str, Changes] = {
     AS_IT_IS[0]: {},

@@ -84,6 +84,7 @@ class CutLP:
         self.solver.silent()
         self.solver.setOptionValue("threads", 1)
         self.solver.setOptionValue("presolve", "off")
+        self._old = tuning.large_old if problem.n > tuning.large else tuning.old
         self._child = problem.child
         self.solver.addRows(
             problem.n, np.ones(problem.n), np.ones(problem.n), 0,
@@ -281,8 +282,8 @@ class CutLP:
 
         Of a pool that has become large, the cuts go that have not been binding for longest.
         """
-        loose = np.flatnonzero(self.age[self.active] > self._tuning.old)
-        if len(loose) <= self._tuning.loose + 0.1 * len(self.active):
+        loose = np.flatnonzero(self.age[self.active] > self._old)
+        if len(loose) <= 0.1 * len(self.active):
             return
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
         self.active = np.delete(self.active, loose)

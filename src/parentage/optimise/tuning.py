@@ -148,19 +148,17 @@ class Tuning:
     )
     round_work: int = tuned(3_000_000, "work", "What a round costs besides.", "work: no overheads")
     old: int = tuned(
-        12,
+        4,
         "rounds",
-        "A cut is old when its multiplier has been zero for more than this number of rounds.",
+        "A cut is old when its multiplier has been zero for more than this number of rounds. Old "
+        "cuts go to the pool when they are a tenth of all.",
         "cuts never forgotten",
     )
-    loose: int = tuned(
-        30,
-        "cuts",
-        "Old cuts go to the pool when this number of cuts, and a tenth of all, are old.",
-        "old cuts go when a tenth is old",
+    large_old: int = tuned(
+        1, "rounds", "The same in a large part, where the time goes into solving the programme.", ""
     )
     pool: int = tuned(
-        8,
+        30,
         "cuts for each variable",
         "Old cuts wait in a pool of this size and return when a solution violates them.",
         "",
