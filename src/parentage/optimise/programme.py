@@ -47,6 +47,9 @@ SLICE = 4000
 GRID = 2.0**34
 """Multipliers are whole multiples of one over this."""
 
+CHUNKS = 50
+"""The entries of cuts stand in at most this number of arrays, which are joined then."""
+
 BINDING = 1e-9
 """Multipliers below this are zero."""
 
@@ -76,6 +79,7 @@ class CutLP:
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
         self.active: Ints = np.zeros(0, np.int64)
+        self._terms: list[tuple[Ints, Ints, Floats]] = []  # of all rows, for the pool
         self.work = 0
         self.kept: Ints = np.zeros(0, np.int64)
         self.at: Ints = np.full(problem.m, -1, np.int64)
@@ -114,8 +118,11 @@ class CutLP:
         return optimal
 
     def _run(self, part: Part, engine: str, exhausted: Callable[[], bool]) -> bool:
-        """Solve the programme with the columns it has; whether there is a solution."""
-        statuses = self._highspy.HighsModelStatus
+        """Solve the programme with the columns it has; whether there is a solution.
+
+        Where HiGHS is in trouble it begins once more, without the basis it had.
+        """
+        statuses, again = self._highspy.HighsModelStatus, True
         while not (part.stopped() or exhausted()):
             self.solver.setOptionValue("simplex_iteration_limit", SLICE)
             left = part.run.stop.seconds_left
@@ -124,7 +131,11 @@ class CutLP:
             self.solver.run()
             self.count_work()
             part.tick(engine)
-            if self.solver.getModelStatus() != statuses.kIterationLimit:
+            status = self.solver.getModelStatus()
+            if again and status == statuses.kUnknown:
+                self.solver.clearSolver()
+                again = False
+            elif status != statuses.kIterationLimit:
                 break
         optimal: bool = self.solver.getModelStatus() == statuses.kOptimal
         solution = self.solver.getSolution()
@@ -238,6 +249,8 @@ class CutLP:
     def put_by(self, found: Sequence[Cut]) -> None:
         """Add cuts to the pool."""
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]
+        if rows:
+            self._terms.append(_joined(rows, len(self.rows)))
         self.cuts.extend(found)
         self.rows.extend(rows)
         self.counts.update(cut.family for cut in found)
@@ -249,14 +262,14 @@ class CutLP:
         pool = np.delete(np.arange(len(self.rows)), self.active)
         if len(pool) == 0 or most <= 0:
             return []
-        rows = [self.rows[i] for i in pool]
-        owner = np.repeat(np.arange(len(rows)), [len(row.columns) for row in rows])
-        terms = np.concatenate([row.values for row in rows])
-        terms *= self.x[np.concatenate([row.columns for row in rows])]
-        beyond = np.bincount(owner, terms, len(rows)) - [row.side for row in rows]
-        self.work += len(terms)
-        violated = np.argsort(-beyond, kind="stable")[:most]
-        violated = pool[violated[beyond[violated] > self._tuning.least]]
+        if len(self._terms) > CHUNKS:
+            self._terms = [_joined(self.rows, 0)]
+        beyond = -np.array([row.side for row in self.rows])
+        for owner, columns, values in self._terms:
+            beyond += np.bincount(owner, values * self.x[columns], len(beyond))
+            self.work += len(owner)
+        violated = pool[np.argsort(-beyond[pool], kind="stable")[:most]]
+        violated = violated[beyond[violated] > self._tuning.least]
         self.age[violated] = 0
         self._activate(violated)
         return [self.cuts[i] for i in violated]
@@ -280,7 +293,7 @@ class CutLP:
     def forget(self) -> None:
         """Put cuts by that have not been binding for long, when they have become many.
 
-        Of a pool that has become large, the cuts go that have not been binding for longest.
+        Of a pool that has become large, the fourth goes that has not been binding for longest.
         """
         loose = np.flatnonzero(self.age[self.active] > self._old)
         if len(loose) <= 0.1 * len(self.active):
@@ -288,14 +301,14 @@ class CutLP:
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
         self.active = np.delete(self.active, loose)
         pool = np.delete(np.arange(len(self.cuts)), self.active)
-        excess = len(pool) - self._tuning.pool * self.problem.n
-        if excess > 0:
+        if len(pool) > self._tuning.pool * self.problem.n:
             keep = np.ones(len(self.cuts), np.bool_)
-            keep[pool[np.argsort(-self.age[pool], kind="stable")[:excess]]] = False
+            keep[pool[np.argsort(-self.age[pool], kind="stable")[: -(-len(pool) // 4)]]] = False
             self.active = (np.cumsum(keep) - 1)[self.active]
             kept = np.flatnonzero(keep)
             self.cuts[:] = [self.cuts[i] for i in kept]  # in place: the part has the same list
             self.rows = [self.rows[i] for i in kept]
+            self._terms = [_joined(self.rows, 0)]
             self.y, self.age = self.y[kept], self.age[kept]
 
     def compact(self) -> None:
@@ -334,6 +347,13 @@ class CutLP:
             columns[inside].astype(np.int32),
             np.concatenate([row.values for row in rows])[inside],
         )
+
+
+def _joined(rows: Sequence[CutRow], first: int) -> tuple[Ints, Ints, Floats]:
+    """Return the entries of rows: number of the row, from ``first`` on, column and value."""
+    owner = np.repeat(first + np.arange(len(rows)), [len(row.columns) for row in rows])
+    columns = np.concatenate([np.zeros(0, np.int64), *(row.columns for row in rows)])
+    return owner, columns, np.concatenate([np.zeros(0), *(row.values for row in rows)])
 
 
 def on_grid(y: Floats) -> Floats:
