@@ -47,12 +47,16 @@ def test_the_table_has_what_was_asked_for(clinic: str) -> None:
     whole = run("support", clinic, "--verbose").stdout.split("\n")[0].split()
     assert whole == ["from", "to", "need", "gain", "reversed", "class", "support"]
     assert "proven optimal" in plain.stdout
+    assert "\nfirm: by the need alone; nothing else was requested\n" in plain.stdout
     gains = run("support", clinic, "--no-need").stdout.split("\n")[0].split()
     assert gains == ["from", "to", "gain"]
-    drawn = run("support", clinic, "--bootstrap", "3").stdout.split("\n")[0].split()
+    both = run("support", clinic, "--bootstrap", "3").stdout
+    drawn = both.split("\n")[0].split()
     assert drawn == ["from", "to", "adjacent", "direction", "need", "support"]
+    assert " firm\n" in both and "alone" not in both
     asked = ("support", clinic, "--bootstrap", "4", "--within", "3", "--no-need")
-    assert "share (near)" not in run(*asked).stdout
+    some = run(*asked).stdout
+    assert "share (near)" not in some and "\nfirm: by the bootstrap alone; " in some
     full = run(*asked, "--verbose")
     assert full.returncode == 0
     assert (

@@ -462,6 +462,15 @@ def judged(
     return "not known" if None in criteria else "firm"
 
 
+def decided_by(found: Support) -> str | None:
+    """Return the one number that made links firm; None if both did, or no link is firm."""
+    if all(one.support != "firm" for one in found.arcs):
+        return None
+    if found.bootstrap is None:
+        return "need"
+    return None if any(one.need is not None for one in found.arcs) else "bootstrap"
+
+
 def _is_needed(one: ArcSupport, unit: float) -> bool | None:
     """Tell whether the need is large; None if that is not known."""
     if one.need is None:

@@ -364,10 +364,14 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
 
     ``best`` is the best network, with what is proven about it.
     """
+    from parentage.arcs.records import decided_by
+
     head, rows = arc_rows(found, best.scope, verbose=verbose)
     lines = [table_text(head, rows, left=2), ""]
     if any(" – " in cell for row in rows for cell in row[2:]):
         lines.append("a – b: the need lies between a and b, because a limit stopped the proof")
+    if alone := decided_by(found):
+        lines.append(f"firm: by the {alone} alone; nothing else was requested")
     own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
     if found.score == found.best:
         lines.append(f"{own}: {best.proof()}.")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, shares_of, within_text
+from parentage.arcs.records import ArcSupport, decided_by, shares_of, within_text
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
@@ -370,6 +370,8 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         "have it, as far as these were requested; it is open if it fails one of the two, and not "
         "known if the work was stopped before that was decided."
     )
+    if alone := decided_by(support):
+        said.append(f"Here the {alone} alone decided; nothing else was requested.")
     if any(one.need is not None for one in support.arcs):
         said.append(
             "Need: how much lower the best network without this link scores than the best "
