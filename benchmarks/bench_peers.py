@@ -266,16 +266,19 @@ def page(known: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             "# Other programs on the same rows",
-            f"`python benchmarks/bench_peers.py`: {ROWS:,} rows of public networks, columns "
-            f"shuffled; every program on one core, at most {LIMIT} CPU s and {MEMORY >> 30} GB; "
-            "compiling and reading excluded. *Held-out*: mean log-likelihood of "
-            f"{HELD_OUT:,} other rows, probabilities with the same smoothing for all. *Distance*: "
-            "structural Hamming distance to the equivalence class of the network that the rows "
-            "were drawn from. BOSS and GRaSP maximise BDeu, the others BIC, so their BIC is "
-            "expected to be lower; held-out likelihood and distance do not depend on the score "
-            "used. parentage was run with both scores. Only runs that ended within the limits "
-            "are recorded. The rows are not those of scale.md. **Proven**: no network "
-            "scores higher.",
+            "How close networks of parentage and of four other learners come to the network that "
+            f"the rows were drawn from, and how well they predict. `python "
+            f"benchmarks/bench_peers.py`: {ROWS:,} rows of public networks (not those of "
+            f"scale.md), columns shuffled; every program on one core, at most {LIMIT} CPU s and "
+            f"{MEMORY >> 30} GB; compiling and reading excluded. *Held-out*: mean log-likelihood "
+            f"of {HELD_OUT:,} other rows, probabilities with the same smoothing for all. "
+            "*Distance*: structural Hamming distance to the equivalence class of the true network. "
+            "BOSS and GRaSP maximise BDeu, the others BIC; parentage was run with both (BDeu with "
+            "an equivalent sample size of 1, causal-learn with its default). BIC charges for every "
+            "parameter, BDeu hardly for those of joint states that never occur, so networks that "
+            "maximise BDeu can have a far lower BIC (hailfinder); held-out likelihood and distance "
+            "do not depend on the score used. Only runs that returned a network within the limits "
+            "are recorded, proven (**proven**: no network scores higher) or not.",
             measure.markdown(head, rows),
             "## When another program serves you better",
             "From the table above, and only from it: where another program is ahead of every run "

@@ -28,13 +28,15 @@ def page(known: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             "# Many variables",
-            "Made by `benchmarks/bench_scale.py`: BIC, natural logarithm, constant columns left "
-            "out. CPU seconds of all threads, compiling and reading excluded, on a shared machine "
-            "with two cores. Lists are complete to k parents and expanded from there with a fixed "
-            "budget of work, so that every run can be repeated.",
+            "How high networks of many variables score, beside those of other programs, and in "
+            "what time. Made by `benchmarks/bench_scale.py`: BIC, natural logarithm, constant "
+            "columns left out. CPU seconds of all threads, compiling and reading excluded, on a "
+            "shared machine with two cores. Lists are complete to k parents and expanded from "
+            "there with a fixed budget of work, so that every run can be repeated.",
             "## Beside other programs",
-            "Score (higher is better) and CPU seconds; ours is the median over seeds. pyAgrum 3.3 "
-            f"is its tabu search on one core, stopped after {PEER_SECONDS} CPU s; in italics a run "
+            "Score (higher is better) and CPU seconds; ours is the median over the seeds (1 to 5, "
+            "[below](#runs)). pyAgrum 3.3 is its tabu search on one core, stopped after "
+            f"{PEER_SECONDS} CPU s; in italics a run "
             "of it, and of blip (one core, at most 6 parents), that the tables' README records. "
             "*True* is the network that the rows were drawn from, fitted to them.",
             markdown(
@@ -44,7 +46,8 @@ def page(known: dict[str, Any]) -> str:
             "![Nats below the best score known, against CPU seconds](scale.svg)",
             "Each line is a run, with its own seed; the dot is where pyAgrum ended.",
             "## Runs",
-            "*Memory* is the peak of the whole process. *Target*: the score and time that were "
+            "*Memory* is the peak of the process so far, which may have run other tables before. "
+            "*Target*: the score and time that were "
             "set beforehand; not every run reached it. *Listed*: number of listed parent sets in "
             "the median run. *For its lists*: optimality gap among the listed parent sets, in the "
             "worst run. *Gap at most*: optimality gap over all networks; none of these networks "
