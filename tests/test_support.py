@@ -740,7 +740,7 @@ def test_completed_tables_are_refused() -> None:
     codes = whole.to_codes().copy()
     codes[0, :5] = MISSING
     table = Table(whole.names, whole.states, codes)
-    with pytest.raises(InputError, match="missing='em' completes missing values under one network"):
+    with pytest.raises(InputError, match="missing='em' cannot be bootstrapped: it completes"):
         support(table, missing="em")
     found = support(table, missing="em", need=False, within=3)
     assert found.near is not None and found.near.missing is None
