@@ -5,6 +5,8 @@
 Every measurement is a process of its own, kernels compiled before; the least wall time of several,
 one and two threads in turn. Ask a machine that has nothing else to do: its load is recorded, and
 the page says it. Results must not depend on the number of threads; that is compared here as well.
+Where branch-and-cut takes part, the page also says which share of the CPU time of one thread goes
+into linear programmes, which HiGHS solves on one thread, and into steps that threads share.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from typing import TYPE_CHECKING, Any
 import measure
 import parentage
 from bench_scale import table_of
+from parentage.growth.anytime import Anytime
+from parentage.growth.growth import Growth
 from parentage.optimise import learn_lists
+from parentage.optimise.programme import CutLP
+from parentage.optimise.separation import LocalCuts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -76,14 +82,40 @@ JOBS: dict[str, tuple[str, Callable[[], Callable[[int], object]]]] = {
 }
 
 
+PIECES: dict[str, tuple[tuple[Any, str], ...]] = {
+    "lp": ((CutLP, "_run"),),
+    "shared": ((LocalCuts, "_look"), (Growth, "hold"), (Anytime, "_round")),
+}
+"""Methods of which the CPU time is counted: linear programmes, and what threads share."""
+
+
+def timed(owner: Any, name: str, spent: dict[str, float], piece: str) -> None:
+    """Let a method count its CPU time."""
+    method = getattr(owner, name)
+
+    def counting(*given: Any, **named: Any) -> Any:
+        began = time.process_time()
+        try:
+            return method(*given, **named)
+        finally:
+            spent[piece] += time.process_time() - began
+
+    setattr(owner, name, counting)
+
+
 def run(job: str, threads: int) -> dict[str, Any]:
     """Do a job here; the first time is for loading kernels."""
     work = JOBS[job][1]()
     work(threads)
+    spent = dict.fromkeys(PIECES, 0.0)
+    for piece, methods in PIECES.items():
+        for owner, name in methods:
+            timed(owner, name, spent, piece)
     wall, used = time.perf_counter(), time.process_time()
     found = work(threads)
     return {
-        "wall": time.perf_counter() - wall, "cpu": time.process_time() - used, "found": found
+        "wall": time.perf_counter() - wall, "cpu": time.process_time() - used, "found": found,
+        **spent,
     }  # fmt: skip
 
 
@@ -103,7 +135,9 @@ def measured(job: str) -> dict[str, Any]:
         for threads, runs in found.items()
         for key in ("wall", "cpu")
     }
-    return {**least, "load": round(max(loads), 1)}
+    alone = found[1][0]
+    shares = {piece: round(alone[piece] / alone["cpu"], 2) for piece in PIECES if alone["lp"]}
+    return {**least, **shares, "load": round(max(loads), 1)}
 
 
 def page(known: dict[str, Any]) -> str:
@@ -112,11 +146,15 @@ def page(known: dict[str, Any]) -> str:
         [
             job, f"`{JOBS[job][0]}`", f"{own['wall_1']:.2f}", f"{own['wall_2']:.2f}",
             f"**{own['wall_1'] / own['wall_2']:.2f}**", f"{own['cpu_2'] / own['cpu_1']:.2f}",
+            *(f"{own[piece]:.0%}" if piece in own else "–" for piece in PIECES),
             f"{own['load']:.1f}",
         ]
         for job, own in known.items()
     ]  # fmt: skip
-    head = ["job", "table or lists", "one thread, s", "two, s", "faster by", "CPU ratio", "load"]
+    head = [
+        "job", "table or lists", "one thread, s", "two, s", "faster by", "CPU ratio",
+        "linear programmes", "shared", "load",
+    ]  # fmt: skip
     return "\n\n".join(
         [
             "# Threads",
@@ -124,6 +162,11 @@ def page(known: dict[str, Any]) -> str:
             f"cores, the least of {REPEAT}, in turn; *CPU ratio* is what two threads use together, "
             "compared with one. *Load* is the largest load average when a measurement began: our "
             "own processes bring it to about one or two. Results are equal.",
+            "*Linear programmes* and *shared*: shares of the CPU time of one thread, where "
+            "branch-and-cut takes part. HiGHS solves linear programmes on one thread; support "
+            "sets of local cuts, sweeps over the rows and streams of the order search are shared "
+            "by all threads. If s is shared, two threads cannot be faster by more than "
+            "1 / (1 − s/2).",
             measure.markdown(head, rows),
         ]
     )
