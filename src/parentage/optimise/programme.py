@@ -301,7 +301,7 @@ class CutLP:
         self.solver.deleteRows(len(loose), (loose + self.problem.n).astype(np.int32))
         self.active = np.delete(self.active, loose)
         pool = np.delete(np.arange(len(self.cuts)), self.active)
-        if len(pool) > self._tuning.pool * self.problem.n:
+        if len(pool) > self._tuning.pool:
             keep = np.ones(len(self.cuts), np.bool_)
             keep[pool[np.argsort(-self.age[pool], kind="stable")[: -(-len(pool) // 4)]]] = False
             self.active = (np.cumsum(keep) - 1)[self.active]

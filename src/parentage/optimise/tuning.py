@@ -158,8 +158,8 @@ class Tuning:
         1, "rounds", "The same in a large part, where the time goes into solving the programme.", ""
     )
     pool: int = tuned(
-        30,
-        "cuts for each variable",
+        4000,
+        "cuts",
         "Old cuts wait in a pool of this size and return when a solution violates them.",
         "",
     )
