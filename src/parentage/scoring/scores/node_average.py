@@ -8,7 +8,7 @@ With n the rows in which X and all of Π are observed, LL their log-likelihood a
 likelihood penalised by N λ for each free parameter, so λ = ln N / (2 N) is BIC. With holes that λ
 is too small: families are compared on different rows, whose averages differ by about 1/√N, and
 only a penalty with λ → 0 and λ √N → ∞ finds the true network for certain as rows grow. The default
-is λ = N^(−1/4) / p for p columns that vary, the choice of Bodewes & Scutari, but at least BIC's
+is λ = N^(−1/4) / n for n columns that vary, the choice of Bodewes & Scutari, but at least BIC's
 times 1 + the share of incomplete rows: with few rows and many columns theirs is below that, and
 admits more false arcs than BIC does in complete data (benchmarks/results/missing.md).
 
