@@ -6,7 +6,7 @@ import itertools
 import math
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from parentage.data.table import Table
 from parentage.errors import InputError, TableError, UnprovenWarning
+from parentage.kernels.judging import DEAD, THM1P
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.measures.penalised import PenalisedMeasure
 from parentage.scoring.rules import RULES, RuleSet
 from parentage.scoring.search.plan import count_families
 from strategies import (
@@ -312,6 +314,23 @@ def test_lists_of_other_scores_with_constraints_equal_brute_force(
     table: Table, random: Random, gap: float | None, name: str
 ) -> None:
     assert_constraints_hold(table, random, None, gap, name)
+
+
+def test_children_of_other_searches_that_were_taken_for_dead_would_be_noticed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The harness bites: a child with required parents is judged in the others' search too."""
+    first = PenalisedMeasure.first
+
+    def without_the_others(self: PenalisedMeasure) -> Any:
+        level, below = first(self)
+        level.best[self.plan.most < 0] = DEAD + THM1P
+        return level, below
+
+    monkeypatch.setattr(PenalisedMeasure, "first", without_the_others)
+    with pytest.raises(AssertionError):
+        for seed in range(200):
+            assert_constraints_hold(random_table(seed, 5, 90, 3), Random(seed), None, None, "aic")
 
 
 def test_no_limit_means_no_limit() -> None:
