@@ -507,6 +507,16 @@ def test_the_digest_of_a_certificate_is_the_documented_one() -> None:
     assert check(lists, content)
 
 
+@pytest.mark.parametrize("most", [-1, -(10**30), 0, 10**30])
+def test_a_limit_of_any_size_is_a_verdict(most: int) -> None:
+    lists = CandidateLists.from_families({"a": [(-1.5, [])]})
+    node, rules = [{"steps": [["round", [], []]]}], {"max_parents": {"a": most}}
+    content = document(lists, [0], unit=DECIMAL, cuts=[], nodes=node, constraints=rules)
+    found = check(lists, content)
+    assert bool(found) == (most >= 0)
+    assert found or found.reason == "constraints: no set of 'a' satisfies them"
+
+
 @each("seed", 40)
 def test_constraints_are_part_of_the_claim(seed: int) -> None:
     lists, _, rng = small_case(seed)

@@ -265,7 +265,7 @@ def restrictions(constraints: Mapping[str, Any], names: Sequence[str]) -> tuple[
         raise ProofError("constraints.max_parents: must be an object of whole numbers")
     for name, limit in limits.items():
         v = variable_of(name, "constraints.max_parents", index)
-        most[v] = min(most[v], limit)
+        most[v] = min(most[v], max(limit, -1))  # which no set keeps to
     return required, barred, most
 
 
