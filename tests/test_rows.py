@@ -20,7 +20,7 @@ from parentage.errors import ParentageError
 from parentage.scoring import encoding as merging
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.encoding import encode, merged, residuals
+from parentage.scoring.encoding import encode, merged, merged_words, residuals
 from strategies import each, seeds, tables
 from tuned import tune
 
@@ -73,6 +73,12 @@ def test_merged_rows_are_the_rows(table: Table, block: int) -> None:
     times = found.repeats.tolist()
     assert dict(zip(map(tuple, found.to_codes().T.tolist()), times, strict=True)) == rows
     assert found.n_rows == table.n_rows and found.constant == table.constant
+
+
+@pytest.mark.parametrize("kind", [np.uint32, np.int64])
+def test_merged_weights_take_no_more_room(kind: Any) -> None:
+    words, weights = merged_words(np.array([[7, 3, 7, 7]], np.uint64), np.array([1, 2, 4, 8], kind))
+    assert (words.tolist(), weights.tolist(), weights.dtype) == ([[3, 7]], [2, 13], kind)
 
 
 def test_keys_of_several_words() -> None:

@@ -221,7 +221,7 @@ def merged_words(
     """
     order, begins = _classes(words, len(times))
     starts = np.flatnonzero(begins)
-    return words[:, order[starts]], np.add.reduceat(times[order], starts)
+    return words[:, order[starts]], np.add.reduceat(times[order], starts, dtype=times.dtype)
 
 
 def _sample(words: npt.NDArray[np.uint64], sieve: int) -> npt.NDArray[np.bool_]:
