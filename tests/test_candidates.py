@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import time
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -352,6 +353,23 @@ def test_counts_of_a_full_search() -> None:
         == lists.known().tallies.families
         == n * count_families(n - 1, 3)
     )
+
+
+def test_families_of_thousands_of_variables_are_counted_at_once() -> None:
+    for free, most in itertools.product(range(7), range(-1, 9)):
+        truth = sum(math.comb(free, k) for k in range(most + 1))
+        assert count_families(free, most) == truth
+    began = time.process_time()
+    assert count_families(20_001, 10_000) == 1 << 20_000  # half of all, by symmetry
+    assert time.process_time() - began < 3
+
+
+@pytest.mark.parametrize("most", [1, None])
+def test_a_limit_for_no_variable_is_refused(most: int | None) -> None:
+    with pytest.raises(TableError, match="no column 'v9'"):
+        score(random_table(11, 6), max_parents={"v9": most})  # type: ignore[dict-item]  # no limit
+    every = score(random_table(11, 6), max_parents=dict.fromkeys(["v0"]))  # type: ignore[arg-type]  # as before
+    assert every.known().max_parents is None
 
 
 def test_limit_by_name() -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,7 +26,7 @@ from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import observed_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.arrays import Ints
     from parentage.data.table import Table
@@ -302,6 +303,8 @@ def max_parents_by_variable(
     """Return the limit per column; no limit is n − 1."""
     most = np.full(table.n_variables, table.n_variables - 1, np.int64)
     by_name = limits_by_name(table.names, max_parents)
+    for name in max_parents if isinstance(max_parents, Mapping) else ():
+        table.index(name)  # a wrong name is refused without a limit, too
     for name, limit in [*by_name.items(), *constraints.max_parents.items()]:
         v = table.index(name)
         most[v] = min(most[v], check_limit(limit))
@@ -320,7 +323,13 @@ def count_families(free: int, most: int) -> int:
     >>> count_families(4, 2), count_families(4, 9)
     (11, 16)
     """
-    return 1 << free if most >= free else sum(math.comb(free, k) for k in range(most + 1))
+    if most >= free:
+        return 1 << free
+    total, sets = 0, 1
+    for size in range(most + 1):
+        total += sets
+        sets = sets * (free - size) // (size + 1)
+    return total
 
 
 def check_seen_together(table: Table, child: str, required: Sequence[str]) -> None:
