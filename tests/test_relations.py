@@ -41,6 +41,23 @@ def test_a_quantity_on_another_scale_is_better_left_out(other: Any, sign: str) -
     assert found.seen == f"is 'grams' on another scale (correlation {sign}1)"
 
 
+@pytest.mark.filterwarnings("error")
+def test_numbers_of_any_size_are_compared_in_silence() -> None:
+    large = (GRAMS * 1e300).tolist()
+    (found,) = followed({"grams": GRAMS.tolist(), "large": large})
+    assert found.seen == "is 'grams' on another scale (correlation 1)"
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_quantity_may_be_missing_in_every_row_that_is_looked_at() -> None:
+    sparse = [NAN] * 5000
+    sparse[1:300:10] = GRAMS[:30].astype(float).tolist()
+    looked_at = np.linspace(0, 4999, 2000).astype(np.int64)
+    sparse = np.where(np.isin(np.arange(5000), looked_at), NAN, sparse).tolist()
+    others = np.random.default_rng(9).normal(size=5000).tolist()
+    assert followed({"sparse": sparse, "other": others}) == []
+
+
 def test_what_is_only_related_is_left_alone() -> None:
     noise = np.random.default_rng(8).normal(size=len(GRAMS))
     years = np.arange(1800, 1920)

@@ -146,10 +146,19 @@ def _on_another_scale(columns: Sequence[Column]) -> list[Objection]:
 
 def _correlations(rows: Sequence[Floats]) -> Floats:
     """Return the correlations of quantities; missing values are at the mean."""
-    centred = np.array([np.nan_to_num(x - np.nanmean(x)) if x.size else x for x in rows])
+    centred = np.array([_centred(x) for x in rows])
     norms = np.sqrt((centred**2).sum(axis=1, keepdims=True))
     scaled = np.divide(centred, norms, out=np.zeros_like(centred), where=norms > 0)
     return np.asarray(scaled @ scaled.T, np.float64)
+
+
+def _centred(numbers: Floats) -> Floats:
+    """Return the differences from the mean, in units of the largest number; 0 where missing."""
+    known = ~np.isnan(numbers)
+    some = numbers[known] / (np.abs(numbers[known]).max(initial=0.0) or 1.0)
+    found = np.zeros(len(numbers))
+    found[known] = some - some.sum() / max(len(some), 1)
+    return found
 
 
 def _intervals(quantities: Sequence[Column], labelled: Sequence[Column]) -> list[Objection]:
