@@ -155,6 +155,23 @@ def test_a_quote_mark_inside_a_cell_is_text_and_one_that_opens_a_cell_has_to_clo
     assert read_table(rows.replace(b"x", b'5" pipe', 1)).states[0][0] == '5" pipe'
     with pytest.raises(TableError, match=r"^line 4: a quote opens a cell and is never closed"):
         read_table(b'a,b\n"x\ny",u\n"z,v\nx,u\n')
+    for row in (b'y, "z', b'5" pipe,"z'):  # after a blank; with another quote, which makes two
+        with pytest.raises(TableError, match=r"^line 3: a quote opens a cell and is never closed"):
+            read_table(b"a,b\nx,u\n" + row + b"\nx,u\n")
+    assert read_table(b'a,b\n5" pipe,"u,"\ny,v\n').states == (('5" pipe', "y"), ("u,", "v"))
+
+
+@pytest.mark.parametrize("small", [0, 1 << 18])
+def test_a_cell_may_be_a_whole_document(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", small)
+    long = b"x" * 200_000
+    assert len(read_table(b"a,b\n" + long + b",u\ny,v\n").states[0][0]) == 200_000
+
+
+def test_one_column_is_refused_in_large_text_as_in_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SMALL", 0)
+    with pytest.raises(TableError, match=r"^the first line \('x'\) has one column"):
+        read_table(b"x\ny\n" * 10, header=False)
 
 
 def test_without_header_columns_are_numbered() -> None:
@@ -655,6 +672,8 @@ def test_blank_and_question_mark_are_missing_in_frames_too() -> None:
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "the name of an earlier column"),
         (pl.LazyFrame({"a": [0, 1], "b": [0, 1]}), "collect a lazy one"),
         ({"a": [0, 1]}, "dict is not a table"),
+        (pd.Series(["x", "y"]), "pandas.Series is not a table"),
+        (pl.Series(["x", "y"]), "Series is not a table"),
         (np.zeros((3, 3, 2)), r"an array of shape \(3, 3, 2\)"),
         (7, "int is not a table"),
     ],

@@ -19,7 +19,7 @@ from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.source import PARQUET, Source, SourceLike, is_workbook, open_source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 
 Kind = Literal["table", "lists"]
@@ -132,16 +132,20 @@ def leading_comments(text: str) -> list[str]:
 def first_records(text: str, separator: str) -> Iterator[list[str]]:
     """Yield the first records that are not blank; a quoted cell may span lines."""
     try:
-        for cells in csv_reader(text[:_HEAD], separator):
+        for cells in csv_reader(io.StringIO(text[:_HEAD]), separator):
             if len(cells) > 1 or any(cell.strip() for cell in cells):
                 yield cells
     except csv.Error:
         return
 
 
-def csv_reader(text: str, separator: str) -> Any:
-    """Return Python's lenient parser; there may be blanks before the quote of a cell."""
-    return csv.reader(io.StringIO(text), delimiter=separator, skipinitialspace=True)
+def csv_reader(lines: Iterable[str], separator: str) -> Any:
+    """Return Python's lenient parser; there may be blanks before the quote of a cell.
+
+    A cell may be a whole document: the parser's limit of 131,072 characters is raised.
+    """
+    csv.field_size_limit(2**31 - 1)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True)
 
 
 def _named(source: Source, written: str) -> Detected:

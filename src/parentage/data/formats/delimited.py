@@ -17,6 +17,7 @@ first line looks like data when its cells are found again below it.
 from __future__ import annotations
 
 import csv
+import io
 import re
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Literal
@@ -103,8 +104,6 @@ def read(
         data = text.strip("\n").encode() + b"\n"
     except UnicodeEncodeError:
         raise TableError("the text holds incomplete characters; correct its encoding") from None
-    if data.count(b'"') % 2 and (opening := _never_closed(text, separator)):
-        raise TableError(f"line {opening}: a quote opens a cell and is never closed")
     whole = None
     if len(data) > SMALL:
         blank = len(text) - len(text.lstrip("\n"))
@@ -212,22 +211,22 @@ def read_any(text: str, separator: str, header: bool) -> RawTable:
 
 
 def _records(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield the records that are not blank, with the line that each begins in."""
-    reader, before = csv_reader(text, separator), 0
+    """Yield the records that are not blank, with the line that each begins in.
+
+    One empty line is read below the last one: a cell that it belongs to is never closed.
+    """
+    last = text.count("\n") + 2 - text.endswith("\n")
+    reader, before = csv_reader(chain(io.StringIO(text), [""]), separator), 0
     try:
         for cells in reader:
+            if reader.line_num == last and cells:
+                opening = text.count("\n") - cells[-1].count("\n") + 1
+                raise TableError(f"line {opening}: a quote opens a cell and is never closed")
             if len(cells) > 1 or any(cell.strip() for cell in cells):
                 yield before + 1, cells
             before = reader.line_num
     except csv.Error as error:
         raise TableError(f"line {before + 1}: {error}") from None
-
-
-def _never_closed(text: str, separator: str) -> int:
-    """Return the line of a quote that opens a cell without an end, 0 if there is none."""
-    cell = rf'(?<![^{re.escape(separator)}\n])"[^"]*+(?:""[^"]*+)*+\Z'
-    found = re.search(cell, text)
-    return 0 if found is None else text.count("\n", 0, found.start()) + 1
 
 
 def _read_regular(data: bytes, separator: str, header: bool, blank: int) -> RawTable | None:
@@ -238,6 +237,8 @@ def _read_regular(data: bytes, separator: str, header: bool, blank: int) -> RawT
     import polars as pl
 
     first = next(first_records(data[:_HEAD].decode(errors="replace"), separator), [])
+    if len(first) < 2:
+        return None
     builders = [ColumnBuilder() for _ in first]
     begins, rows = list[tuple[int, int, int]](), 0
     for start, block in _blocks(data):

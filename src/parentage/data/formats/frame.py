@@ -76,9 +76,10 @@ def read(frame: object) -> RawTable:
 
 def _named_apart(frame: Any) -> Any:
     """Name the columns of a pandas frame apart, as those of a file are; Narwhals refuses others."""
-    if not hasattr(frame, "set_axis") or frame.columns.is_unique:
+    columns = getattr(frame, "columns", ()) if hasattr(frame, "set_axis") else ()
+    if getattr(columns, "is_unique", True):  # a series has an axis and no columns
         return frame
-    return frame.set_axis(names_apart([str(name) for name in frame.columns]), axis=1)
+    return frame.set_axis(names_apart([str(name) for name in columns]), axis=1)
 
 
 def _array(values: Any) -> RawTable:
