@@ -895,6 +895,25 @@ def test_importing_the_readers_loads_no_data_frame_library() -> None:
     assert done.stdout.strip() == "[]"
 
 
+@pytest.mark.parametrize(("learned", "new"), [(".", ","), (",", ".")])
+def test_what_is_said_of_another_decimal_sign_works(learned: str, new: str, tmp_path: Path) -> None:
+    text = "a;b\n" + "".join(f"{i}.5;{i % 2}\n" for i in range(30))
+    path = tmp_path / "recipe.toml"
+    table = read_table(text.replace(".", learned).encode(), decimal=learned, discretize="median")
+    assert table.recipe is not None
+    table.recipe.save(path)
+    with pytest.raises(TableError, match="holds text here") as refusal:
+        read_table(text.replace(".", new).encode(), recipe=path)
+    if new == ",":
+        assert str(refusal.value).endswith("; pass decimal=','")
+        again = read_table(text.replace(".", new).encode(), recipe=path, decimal=",")
+    else:
+        assert str(refusal.value).endswith('; change `decimal` to "." in the recipe')
+        path.write_text(path.read_text().replace('decimal = ","', 'decimal = "."'))
+        again = read_table(text.replace(".", new).encode(), recipe=path)
+    assert again.digest == table.digest
+
+
 def test_decimal_commas_are_noticed() -> None:
     rows = "\n".join(f"{'xy'[i % 2]};{10 + i % 3},{i % 4}" for i in range(40))
     with pytest.warns(DataWarning, match="decimal commas"):

@@ -361,6 +361,8 @@ def _ways_to_fit(misfits: Sequence[TableError], missing: str) -> list[Way | str]
     """Say what to do about values that the recipe does not have."""
     unknown = [error for error in misfits if isinstance(error, _UnknownValueError)]
     signs = distinct(error.decimal for error in unknown if error.decimal)
+    if signs == [Reading().decimal]:  # as a setting it would not differ from what nobody set
+        return [f'change `decimal` to "{signs[0]}" in the recipe']
     if signs:
         return [Way("decimal", signs[0])]
     values = [value for error in unknown for value in error.values]
