@@ -85,6 +85,12 @@ def test_quantities_that_go_together_out_of_order_are_both_kept() -> None:
     assert [one.column for one in followed({"place": place, "cube": rising})] == ["cube"]
 
 
+def test_a_number_that_is_written_in_two_ways_is_one_number() -> None:
+    cells = [str(i % 7) if i % 3 else f"{i % 7}.0" for i in range(140)]
+    (found,) = followed({"one": cells, "other": cells})
+    assert found.seen == "duplicates 'one'"
+
+
 def test_states_that_are_intervals_are_named_and_nothing_is_recommended() -> None:
     low = [int(x < 2500) for x in GRAMS.tolist()]
     (found,) = followed({"grams": GRAMS.tolist()}, low=low, other=[i % 2 for i in range(120)])

@@ -110,8 +110,9 @@ def _same(one: Column, other: Column, quantities: Collection[str]) -> bool:
     if not {one.name, other.name}.issubset(quantities):
         return True
     there = np.flatnonzero(partner[:-1] >= 0)
-    steps = np.diff(other.numbers[partner[there[np.argsort(one.numbers[there])]]])
-    return bool((steps > 0).all() or (steps < 0).all())
+    pairs = np.stack([one.numbers[there], other.numbers[partner[there]]], axis=1)
+    own, its = np.diff(np.unique(pairs, axis=0), axis=0).T  # 1 and 1.0 are the same number
+    return bool((own > 0).all() and ((its > 0).all() or (its < 0).all()))
 
 
 def _rows(column: Column, chosen: Ints) -> Floats:
