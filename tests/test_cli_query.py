@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import shlex
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,9 +15,6 @@ from parentage.data.datasets import chest_clinic
 from parentage.network.formats import write_network
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")
@@ -242,3 +240,42 @@ def test_a_number_stands_for_its_interval(tmp_path: Path) -> None:
     assert "--given sets 'age' to both '< 40' and '[40, 65)'" in twice
     assert "no state 'old'" in refused(*asked[:3], "--given", "age=old")
     assert "no state '1'" in refused(*asked[:2], "age", "--given", "ill=1")
+
+
+@pytest.fixture
+def numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table with names of rows, numbers and missing values, and a network of it by pnal."""
+    rng, lines = np.random.default_rng(0), ["id,age,ill"]
+    for row in range(200):
+        age = rng.normal(50, 9)
+        ill = "yes" if age + rng.normal(0, 4) > 52 else "no"
+        lines.append(f"{row + 1},{age if row % 3 else '':.4},{ill}")
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    typed = ("--missing", "pnal", "--drop", "id", "--discretize", "age=at:50")
+    ok("info", "t.csv", *typed, "--write-recipe", "read.toml")
+    ok("learn", "t.csv", "--recipe", "read.toml", "-o", "net.bif")
+    return tmp_path
+
+
+@pytest.mark.parametrize("typed", [(), ("--recipe", "read.toml"), ("--recipe", "other.toml")])
+def test_advice_keeps_the_cut_points_of_the_network(numbers: Path, typed: tuple[str, ...]) -> None:
+    ok("info", "t.csv", "--drop", "id", "--missing", "drop", "--discretize", "age=at:45",
+       "--write-recipe", "other.toml")  # fmt: skip
+    asked = ("query", "net.bif", "ill", "--intervals", "--data", "t.csv")
+    said = refused(*asked, *typed)
+    if typed[1:] == ("other.toml",):
+        assert "column 'age' has the states {'< 45', '≥ 45'} in the table" in said
+        assert "{'< 50', '≥ 50'} in the network: --discretize age=at:50" in said
+    info, query = (line for line in said.splitlines() if line.startswith("  parentage "))
+    assert query.endswith("--recipe read-2.toml")  # read.toml is there
+    ok(*shlex.split(info)[1:])
+    assert "cuts = [50.0]" in Path("read-2.toml").read_text()
+    assert "95 % interval" in ok(*shlex.split(query)[1:])
+
+
+def test_a_table_with_other_labels_needs_the_recipe(folder: Path, tmp_path: Path) -> None:
+    text = (folder / "clinic.csv").read_text().replace("yes", "y")
+    (tmp_path / "other.csv").write_text(text)
+    said = refused("query", str(folder / "clinic.bif"), "--data", str(tmp_path / "other.csv"))
+    assert "{'no', 'y'} in the table and {'no', 'yes'} in the network: --recipe RECIPE" in said

@@ -215,7 +215,24 @@ def test_a_frame_with_decisions_is_refused_with_the_table_learned_from() -> None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ParentageWarning)
         solution = parentage.learn(frame, auto=True)
-    with pytest.raises(UndecidedError) as refused:
+    with pytest.raises(InputError, match=r"solution\.network\.fit\(solution\.table\)"):
         solution.network.fit(frame)
-    assert "solution.table" in refused.value.__notes__[0]
-    assert solution.network.fit(solution.table).n_free
+    assert solution.table is not None and solution.network.fit(solution.table).n_free
+    again = parentage.read_table(frame, recipe=solution.table.recipe)
+    assert solution.network.fit(again).states == solution.table.states
+    with pytest.raises(UndecidedError):  # a network that knows no states
+        parentage.Network(("a", "b"), ((), ())).fit(frame)
+
+
+def test_a_table_with_other_states_than_the_network_is_refused() -> None:
+    numbers = np.random.default_rng(0).normal(size=99)
+    frame = pl.DataFrame({"a": numbers, "b": ["x", "y", "z"] * 33})
+    solution = parentage.learn(frame, discretize="a=at:0")
+    with pytest.raises(InputError) as refused:
+        solution.network.fit(parentage.read_table(frame, discretize="a=at:1"))
+    seen = "column 'a' has the states {'< 1', '≥ 1'} in the table and {'< 0', '≥ 0'} in the network"
+    assert seen in str(refused.value)
+    some = parentage.read_table(frame.filter(pl.col("b") != "x"), discretize="a=at:0")
+    fitted = solution.network.fit(some)
+    assert some.states[1] == ("y", "z") and fitted.states == solution.network.states
+    assert fitted.query()["b"]["x"] < fitted.query()["b"]["y"]

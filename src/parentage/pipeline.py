@@ -537,7 +537,10 @@ def run(
         few = about_few_rows(found.table, solution.network.to_dict())
         if few:
             warn(DataWarning(few))
-    return replace(solution, table=found.table, lists=found.lists)
+    network = solution.network
+    if found.table is not None:
+        network = replace(network, states=found.table.select(network.names).states)
+    return replace(solution, network=network, table=found.table, lists=found.lists)
 
 
 def _refuse(

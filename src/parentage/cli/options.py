@@ -21,7 +21,7 @@ import click
 from click.core import ParameterSource
 
 from parentage.cli.output import forget_decisions, say, tell_decisions, visible
-from parentage.data.settings import OF_FILES, WAYS, Reading
+from parentage.data.settings import OF_FILES, OF_MISSING, SEVERAL, WAYS, Reading
 from parentage.errors import Bytes, InputError, ParentageError, UndecidedError, Way
 from parentage.scoring.catalogue import parse_name
 from parentage.scoring.settings import Scoring
@@ -29,6 +29,7 @@ from parentage.work.context import Running, Scaling
 from parentage.work.settings import (
     Option,
     Settings,
+    changed,
     fields_of,
     flags_of,
     help_of,
@@ -200,14 +201,13 @@ class GroupedCommand(click.Command):
         reading = [pair for pair in typed if pair[0].name in fields_of(Reading)]
         others = [pair for pair in typed if pair not in reading]
         table = shlex.quote(str(ctx.params.get("data") or ctx.params.get("source") or "TABLE"))
-        new = "read.toml"
+        new, same = free_name("read.toml"), list[str]()
         if given := ctx.params.get("recipe"):
-            if Path(given).resolve() == Path(new).resolve():
-                new = "read-2.toml"  # one that is read is not overwritten
             recipe = read_recipe(given)
             if any(decides(recipe, way.setting) for way in remedy):
                 reading = [pair for pair in reading if pair[0].name != "recipe"]
-        info = ["parentage info", table, *starmap(_retyped, reading), *decided]
+                same = [way.typed("command line") for way in _settings_of(recipe, remedy)]
+        info = ["parentage info", table, *starmap(_retyped, reading), *same, *decided]
         return (
             " ".join([*info, f"--write-recipe {new}"]),
             " ".join([ctx.command_path, *starmap(_retyped, others), f"--recipe {new}"]),
@@ -227,9 +227,10 @@ class GroupedCommand(click.Command):
     def _instead(self, flag: str) -> str | None:
         """Return what to type instead of an option that this command does not have."""
         if self._reads_by_recipe(flag):
+            new = free_name("read.toml")
             return (
-                f"write it into a recipe: parentage info TABLE {flag} … --write-recipe read.toml, "
-                "then type --recipe read.toml here"
+                f"write it into a recipe: parentage info TABLE {flag} … --write-recipe {new}, "
+                f"then type --recipe {new} here"
             )
         return ELSEWHERE.get(flag)
 
@@ -259,6 +260,38 @@ class GroupedCommand(click.Command):
             if rows:
                 with formatter.section(group):
                     formatter.write_dl([row for row in rows if row is not None])
+
+
+def free_name(name: str) -> str:
+    """Return a name in this folder that no file has: this one, or one with a number."""
+    path, number = Path(name), 2
+    while path.exists():
+        path, number = Path(name).with_stem(f"{Path(name).stem}-{number}"), number + 1
+    return str(path)
+
+
+def _settings_of(recipe: Recipe, remedy: Sequence[Way]) -> list[Way]:
+    """Return what a recipe sets, cut points too, but for what is decided anew."""
+    from parentage.data.discretize import rule_at
+
+    anew = {way.setting for way in remedy}
+    own = [
+        Way(name, getattr(recipe.settings, name))
+        for name in changed(recipe.settings)
+        if name not in ("recipe", "discretize", *OF_MISSING)
+        and (name in SEVERAL or name not in anew)
+    ]
+    if "missing" not in anew and recipe.settings.missing != "error":
+        own.append(Way("missing", recipe.settings.rule))
+    if "discretize" in anew:
+        return own
+    cut = {one.name: rule_at(one.name, one.cuts) for one in recipe.columns if one.cuts}
+    rules = [
+        text for text in recipe.settings.discretize or () if text.rpartition("=")[0] not in cut
+    ]
+    if recipe.columns:
+        rules = [text for text in rules if "=" in text]  # each column has its cut points
+    return [*own, Way("discretize", [*rules, *cut.values()])] if rules or cut else own
 
 
 def _retyped(parameter: click.Parameter, value: Any) -> str:

@@ -19,7 +19,7 @@ from parentage.cli.options import (
 )
 from parentage.cli.output import print_json, say, show, show_progress
 from parentage.data.settings import OF_WHOLE_DATA, WAYS
-from parentage.errors import InputError, Way, counted, did_you_mean
+from parentage.errors import InputError, UndecidedError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
 from parentage.work.settings import Option, changed, setting
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from parentage.data.settings import Reading
     from parentage.data.table import Table
     from parentage.network.inference import Answer, Filling, Intervals
+    from parentage.network.network import Network
     from parentage.network.parameters import Parameters
 
 DATA = option(
@@ -143,9 +144,30 @@ def load_model(
         names = found.network.names
         return found, Table(names, found.states, np.zeros((len(names), 0), np.uint16))
     network = read_network(net)
-    table = table_of(network.names, data, reading, whose=repr(net), ways=ways)
+    table = table_for(network, data, reading, whose=repr(net), ways=ways)
     with show_progress() as shown:
         return fit_parameters(network, table, context=Context(report=shown)), table
+
+
+def table_for(
+    network: Network, data: str, reading: Reading, *, whose: str, ways: Sequence[str] = WAYS
+) -> Table:
+    """Read the table that goes with a network; what is advised has its cut points."""
+    from parentage.network.parameters import discretizing
+
+    try:
+        return table_of(network.names, data, reading, whose=whose, ways=ways)
+    except UndecidedError as error:
+        rules = list(discretizing(network).values())
+        error.remedy = tuple(
+            Way("discretize", [*_texts(way.value), *rules]) if way.setting == "discretize" else way
+            for way in error.remedy
+        )
+        raise
+
+
+def _texts(value: object) -> list[str]:
+    return [str(one) for one in value] if isinstance(value, list | tuple) else [str(value)]
 
 
 def table_of(

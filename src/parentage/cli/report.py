@@ -24,7 +24,7 @@ from parentage.cli.options import (
     tell_reading,
 )
 from parentage.cli.output import interruptible, print_json, say, show_progress, warn
-from parentage.cli.query import refuse_without_table, table_of
+from parentage.cli.query import refuse_without_table, table_for
 from parentage.errors import counted, listed
 from parentage.optimise.settings import Optimising
 from parentage.view.aligned import table_text
@@ -212,7 +212,7 @@ def report_network(
     if data is None:
         refuse_without_table(net, "shown", reading)
     else:
-        table = table_of(record.network.names, data, reading, whose="the network")
+        table = table_for(record.network, data, reading, whose="the network")
         with show_progress() as shown:
             parameters = fit_parameters(record.network, table, context=Context(report=shown))
     save(

@@ -202,6 +202,15 @@ def cuts_between(labels: Sequence[str]) -> tuple[float, ...] | None:
     return cuts if cuts and interval_labels(cuts) == list(labels[: last + 1]) else None
 
 
+def rule_at(name: str, cuts: Sequence[float]) -> str:
+    """Return these cut points as they are typed for one column.
+
+    >>> rule_at("bili", (0.8, 2.0))
+    'bili=at:0.8,2'
+    """
+    return f"{name}=at:{','.join(repr(float(cut)).removesuffix('.0') for cut in cuts)}"
+
+
 def interval_labels(cuts: tuple[float, ...]) -> list[str]:
     """Name the states between cut points, with as many digits as keep the cuts apart.
 

@@ -41,6 +41,12 @@ if TYPE_CHECKING:
     from parentage.scoring.constraints import Arc, Prior
     from parentage.scoring.lists import CandidateLists
 
+LEARNED_FROM = (
+    "type solution.network.fit(solution.table), or read another table like that one: "
+    "parentage.read_table(…, recipe=solution.table.recipe)"
+)
+"""How Python reads a table in the states that a network knows."""
+
 Parents = Sequence[Sequence[int]]
 IndexArc = tuple[int, int]
 
@@ -187,6 +193,9 @@ class Network:
         For every variable the indices of its parents, in increasing order.
     shares
         Support of the arcs, from 0 to 1, if known; figures show it. Comparisons ignore it.
+    states
+        State labels of every variable, if known: :meth:`fit` refuses a table with others.
+        Comparisons ignore them.
 
     Raises
     ------
@@ -206,6 +215,7 @@ class Network:
     names: tuple[str, ...]
     parents: tuple[tuple[int, ...], ...]
     shares: Mapping[Arc, float] | None = None
+    states: tuple[tuple[str, ...], ...] | None = None
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -370,11 +380,12 @@ class Network:
         from parentage.network.parameters import fit_parameters
 
         try:
-            read = as_table(table)
+            return fit_parameters(self, as_table(table), smoothing=smoothing)
         except UndecidedError as error:
-            error.add_note("The table that a network was learned from is solution.table.")
-            raise
-        return fit_parameters(self, read, smoothing=smoothing)
+            if self.states is None:
+                raise
+            seen = f"the table has to be read in the states of the network: {error.message}"
+            raise InputError(seen, LEARNED_FROM) from None
 
     def save(
         self,

@@ -15,7 +15,7 @@ rows in which X and Π are all known.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -23,15 +23,18 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.data.columns import dates_in
-from parentage.data.discretize import interval_of
+from parentage.data.discretize import cuts_between, interval_of, rule_at
 from parentage.data.table import MAX_STATES, MISSING, Table
 from parentage.errors import (
     InputError,
+    Objection,
     ParentageWarning,
     ResourceError,
     TableError,
+    UndecidedError,
     Way,
     did_you_mean,
+    shown_names,
     warn,
 )
 from parentage.network import SMOOTHING
@@ -472,7 +475,7 @@ def fit_parameters(
             "must be a number of at least 0",
             about=Way("smoothing", smoothing),
         )
-    data = table.select(network.names)
+    data = in_states_of(network, table.select(network.names))
     cardinalities = [len(labels) for labels in data.states]
     priors = []
     for v, parents in enumerate(network.parents):
@@ -499,6 +502,55 @@ def fit_parameters(
     tables = [distributions(cells + prior) for cells, prior in zip(counts, priors, strict=True)]
     known = None if data.has_holes else counts
     return Parameters(network, data.states, tuple(tables), note, smoothing, known)
+
+
+def in_states_of(network: Network, data: Table) -> Table:
+    """Return a table of the variables with the states of the network, if it knows them.
+
+    Raises
+    ------
+    UndecidedError
+        The table has another state: other values, or other cut points.
+    """
+    if network.states is None or network.states == data.states:
+        return data
+    codes = data.to_codes().astype(np.uint16)
+    for v, (name, own) in enumerate(zip(network.names, network.states, strict=True)):
+        labels = data.states[v]
+        if not set(labels) <= set(own):
+            raise _other_states(network, name, labels, own)
+        place = np.array([own.index(label) for label in labels], np.uint16)
+        there = codes[v] != MISSING
+        codes[v, there] = place[codes[v, there]]
+    return replace(data, states=network.states, codes=codes, recipe=None)
+
+
+def _other_states(
+    network: Network, name: str, labels: Sequence[str], own: Sequence[str]
+) -> UndecidedError:
+    """Refuse a column whose states are not those of the network; say how to get these."""
+    seen = f"has the states {_quoted(labels)} in the table and {_quoted(own)} in the network"
+    rules = discretizing(network)
+    remedy = [Way("discretize", list(rules.values()))] if name in rules else []
+    way = Way("recipe", ..., "of the table that was learned from")
+    if remedy:
+        way = Way("discretize", rules[name])
+    return UndecidedError([Objection(name, seen, (way,), (way,), refused=True)], "", remedy)
+
+
+def _quoted(labels: Sequence[str]) -> str:
+    return f"{{{shown_names([repr(label) for label in labels], 8)}}}"
+
+
+def discretizing(network: Network) -> dict[str, str]:
+    """Return the rules with which columns get the cut points that the network has, by name.
+
+    >>> from parentage.network.network import Network
+    >>> discretizing(Network(("age",), ((),), states=(("< 40", "[40, 65)", "≥ 65"),)))
+    {'age': 'age=at:40,65'}
+    """
+    cuts = zip(network.names, map(cuts_between, network.states or ()), strict=False)
+    return {name: rule_at(name, points) for name, points in cuts if points is not None}
 
 
 def _blocks(data: Table) -> Iterator[Block]:

@@ -200,9 +200,13 @@ def read_record(
     if kind == "dot" or kind in PICTURES:
         raise InputError(f"{content.name} is for drawing; read a .json, .bif or .xmlbif instead")
     if kind == "json":
-        return parse_network_json(content.text(), content.name, claims=claims)
-    parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
-    return NetworkRecord(parameters.network, parameters)
+        record = parse_network_json(content.text(), content.name, claims=claims)
+    else:
+        parameters = (parse_bif if kind == "bif" else parse_xmlbif)(content.text(), content.name)
+        record = NetworkRecord(parameters.network, parameters)
+    if record.parameters is None:
+        return record
+    return replace(record, network=replace(record.network, states=record.parameters.states))
 
 
 def _text(kind: str, record: NetworkRecord, gains: Mapping[Arc, float] | None) -> str:
