@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -26,6 +27,9 @@ from parentage.data.discretize import (
 from parentage.data.reading import as_table
 from parentage.data.table import Table
 from parentage.errors import DataWarning, TableError
+from parentage.network.network import Network
+from parentage.network.record import NetworkRecord
+from parentage.report.facts import data_facts, methods
 from parentage.scoring.scores import local_score
 from strategies import each
 
@@ -77,7 +81,8 @@ def test_cuts_are_the_best_of_all_partitions(seed: int) -> None:
     best = max(tried.values())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(mdl, "_ROUNDING", ())
-        found = mdl_cuts([of_numbers(x, 5), SeenColumn(y, int(y.max()) + 1)], 0)
+        found, raise_bic = mdl_cuts([of_numbers(x, 5), SeenColumn(y, int(y.max()) + 1)], 0)
+    assert raise_bic == (best > 1e-9)
     if best > 1e-9:
         assert worth(found) == pytest.approx(best, abs=1e-9)
     else:
@@ -88,7 +93,7 @@ def test_the_gain_is_what_bic_gains_by_the_arc() -> None:
     rng = np.random.default_rng(7)
     x = np.round(rng.normal(size=300), 1)
     y = (x + rng.normal(size=300) > 0.3).astype(np.int64) + (x > 1)
-    cuts = mdl_cuts([of_numbers(x, 5), SeenColumn(y, 3)], 0)
+    cuts = mdl_cuts([of_numbers(x, 5), SeenColumn(y, 3)], 0).points
     assert 1 <= len(cuts) <= 4
     codes = codes_of(x, cuts)
     table = Table(
@@ -136,10 +141,10 @@ def test_cuts_are_found_where_the_others_change_and_are_round() -> None:
     risk = (age >= 41).astype(np.int64) + (age >= 66)
     noise = rng.normal(size=2000)
     cells = [of_numbers(age, 5), SeenColumn(risk, 3), of_numbers(noise, 5)]
-    assert mdl_cuts(cells, 0) == (41.0, 66.0)
-    assert mdl_cuts(cells, 2) == (0.0,)
+    assert mdl_cuts(cells, 0).points == (41.0, 66.0)
+    assert mdl_cuts(cells, 2).points == (0.0,)
     soft = (rng.random(2000) < 1 / (1 + np.exp((60 - age) / 5))).astype(np.int64)
-    cuts = mdl_cuts([of_numbers(age, 5), SeenColumn(soft, 2)], 0)
+    cuts = mdl_cuts([of_numbers(age, 5), SeenColumn(soft, 2)], 0).points
     assert 2 <= len(cuts) <= 4
     assert all(cut == round(cut) and 40 < cut < 80 for cut in cuts)
 
@@ -150,12 +155,12 @@ def test_columns_order_rows_order_and_scale_do_not_matter() -> None:
     y = (x + rng.normal(0, 8, 500) > 20).astype(np.int64)
     z = np.round(x / 2 + rng.normal(0, 4, 500), 1)
     cells = [of_numbers(x, 5), SeenColumn(y, 2), of_numbers(z, 5)]
-    cuts = mdl_cuts(cells, 0)
-    assert mdl_cuts([cells[2], cells[1], cells[0]], 2) == cuts
+    cuts = mdl_cuts(cells, 0).points
+    assert mdl_cuts([cells[2], cells[1], cells[0]], 2).points == cuts
     order = rng.permutation(500)
     turned = [of_numbers(x[order], 5), SeenColumn(y[order], 2), of_numbers(z[order], 5)]
-    assert mdl_cuts(turned, 0) == cuts
-    tenfold = mdl_cuts([of_numbers(x * 1000, 5), *cells[1:]], 0)
+    assert mdl_cuts(turned, 0).points == cuts
+    tenfold = mdl_cuts([of_numbers(x * 1000, 5), *cells[1:]], 0).points
     assert tenfold == tuple(cut * 1000 for cut in cuts)
 
 
@@ -164,18 +169,18 @@ def test_many_rows_take_the_thinned_places() -> None:
     x = rng.random(60_000)
     assert len(Places.of(x).grid) <= mdl.FINEST < 60_000
     y = (x >= 0.25).astype(np.int64) + (x >= 0.6)
-    cuts = mdl_cuts([of_numbers(x, 4), SeenColumn(y, 3)], 0)
+    cuts = mdl_cuts([of_numbers(x, 4), SeenColumn(y, 3)], 0).points
     assert any(cut == pytest.approx(0.25, abs=0.002) for cut in cuts)
     assert any(cut == pytest.approx(0.6, abs=0.002) for cut in cuts)
 
 
 def test_nothing_to_cut() -> None:
     constant = np.array([2.5] * 9)
-    assert mdl_cuts([of_numbers(constant, 5), SeenColumn(np.arange(9) % 2, 2)], 0) == ()
+    assert mdl_cuts([of_numbers(constant, 5), SeenColumn(np.arange(9) % 2, 2)], 0).points == ()
     empty = np.full(9, np.nan)
-    assert mdl_cuts([of_numbers(empty, 5), SeenColumn(np.arange(9) % 2, 2)], 0) == ()
+    assert mdl_cuts([of_numbers(empty, 5), SeenColumn(np.arange(9) % 2, 2)], 0).points == ()
     two = np.array([1.0, 3.0] * 4)
-    assert mdl_cuts([of_numbers(two, 5), SeenColumn(np.zeros(8, np.int64), 1)], 0) == (2.0,)
+    assert mdl_cuts([of_numbers(two, 5), SeenColumn(np.zeros(8, np.int64), 1)], 0).points == (2.0,)
 
 
 # --- through reading ---------------------------------------------------------------------------
@@ -203,6 +208,26 @@ def test_a_general_rule_a_rule_by_name_and_given_cuts() -> None:
     assert general.states[1] == tuple("012345")  # whole numbers with few values stay
     few = as_table(rows(), discretize={"*": "median", "visits": "quantile:2"})
     assert len(few.states[1]) == 2
+
+
+def test_a_column_that_is_related_to_no_other_is_said_to_be_cut_at_the_median() -> None:
+    rng = np.random.default_rng(2)
+    age, noise = np.round(rng.uniform(18, 90, 500)), np.round(rng.normal(size=500), 2)
+    frame = {"age": age, "noise": noise, "ill": age + rng.normal(0, 9, 500) > 60}
+    table = as_table(pd.DataFrame(frame), discretize="mdl")
+    assert table.recipe is not None
+    assert [column.rule for column in table.recipe.columns] == ["mdl", mdl.AT_MEDIAN, None]
+    assert "noise at 0, the median: no cut point raises BIC)" in str(table.recipe)
+    assert str(table.recipe).count("the median") == 1
+    typed = as_table(pd.DataFrame(frame), discretize="median")
+    assert "the median" not in str(typed.recipe)
+    record = NetworkRecord(Network(table.names, ((), (), ())))
+    assert (
+        "Columns discretised by mdl: 1; at the median, because no cut point raises BIC: 1 (noise)."
+        in methods(record, table, None)
+    )
+    shown = {fact.label: fact.value for fact in data_facts(record, table)}
+    assert shown["Cut points of “noise”"] == "0 (the median: no cut point raises BIC)"
 
 
 def test_rules_by_name_that_cannot_be() -> None:

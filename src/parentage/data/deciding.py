@@ -31,7 +31,7 @@ commas and ``=`` themselves. So what is typed is compared with the names that ar
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -408,8 +408,8 @@ def recipe_for(looked: Looked, reading: Reading) -> Recipe:
     cuts = _cut_points(columns, looked.continuous, choices)
     made = [
         replace(
-            _states(column, cuts.get(v), reading.missing),
-            rule=str(choices[column.name].rule) if v in cuts or choices[column.name].part else None,
+            _states(column, cuts[v].points if v in cuts else None, reading.missing),
+            rule=cuts[v].rule if v in cuts else choices[column.name].part,
             na=choices[column.name].na,
         )
         for v, column in enumerate(columns)
@@ -704,24 +704,35 @@ def _empty(columns: Sequence[Column], missing: str) -> list[Objection]:
     ]
 
 
+class _CutPoints(NamedTuple):
+    """Cut points of a column, and how they were found, for its recipe."""
+
+    points: tuple[float, ...]
+    rule: str
+
+
 def _cut_points(
     columns: Sequence[Column], continuous: Sequence[bool], choices: Mapping[str, ColumnChoice]
-) -> dict[int, tuple[float, ...]]:
+) -> dict[int, _CutPoints]:
     """Find the cut points of every column that is to be discretised, by its number."""
-    found: dict[int, tuple[float, ...]] = {}
-    together: list[int] = []
+    found: dict[int, _CutPoints] = {}
+    together: dict[int, str] = {}
     for v, (column, cut) in enumerate(zip(columns, continuous, strict=True)):
         rule = choices[column.name].rule
         if not cut or rule is None:
             continue
         if rule.rule == "mdl":
-            together.append(v)
+            together[v] = str(rule)
         else:
-            found[v] = rule.cuts(*column.observed()) if column.n_present else ()
+            points = rule.cuts(*column.observed()) if column.n_present else ()
+            found[v] = _CutPoints(points, str(rule))
     if together:
         cells = [_as_searched(column, choices[column.name], v in together or v in found)
                  for v, column in enumerate(columns)]  # fmt: skip
-        found |= {v: discretize.mdl_cuts(cells, v) for v in together}
+        for v, rule_text in together.items():
+            points, raise_bic = discretize.mdl_cuts(cells, v)
+            no_gain = points and not raise_bic
+            found[v] = _CutPoints(points, discretize.AT_MEDIAN if no_gain else rule_text)
     return found
 
 

@@ -46,7 +46,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -66,6 +66,9 @@ PARTS: tuple[Rule, ...] = ("year", "month", "weekday")
 """Parts of dates, which are labels."""
 
 _COUNTED: tuple[Rule, ...] = ("quantile", "width", "mdl")
+
+AT_MEDIAN = "the median: no cut point raises BIC"
+"""What a recipe says instead of ``mdl`` about a column for which this rule found nothing."""
 
 
 @dataclass(frozen=True)
@@ -367,12 +370,19 @@ class Places:
         return 1 + min(around, key=lambda i: abs(int(self.grid[i]) - value))
 
 
-def mdl_cuts(columns: Sequence[SeenColumn], which: int) -> tuple[float, ...]:
+class MdlCuts(NamedTuple):
+    """Cut points of a column, and whether they raise BIC; if none does, the median is the only."""
+
+    points: tuple[float, ...]
+    raise_bic: bool
+
+
+def mdl_cuts(columns: Sequence[SeenColumn], which: int) -> MdlCuts:
     """Return the cut points of one of the columns.
 
     >>> x = np.arange(400.0)
     >>> mdl_cuts([of_numbers(x, 8), SeenColumn((x >= 130).astype(np.int64), 2)], 0)
-    (130.0,)
+    MdlCuts(points=(130.0,), raise_bic=True)
     """
     column = columns[which]
     if column.numbers is None:
@@ -380,7 +390,7 @@ def mdl_cuts(columns: Sequence[SeenColumn], which: int) -> tuple[float, ...]:
     present = ~np.isnan(column.numbers)
     observed = column.numbers[present]
     if not len(observed) or observed.min() == observed.max():
-        return ()
+        return MdlCuts((), raise_bic=False)
     places = Places.of(observed, None if column.repeats is None else column.times(present))
     cost = math.log(len(places.grid))
     related = _related(columns, which, places, cost)
@@ -390,7 +400,8 @@ def mdl_cuts(columns: Sequence[SeenColumn], which: int) -> tuple[float, ...]:
         worth = np.sum([relation.worth(chosen) for relation in related], axis=0)
         cuts = [int(chosen[i]) for i in best_cuts(worth, cost, column.most)[1]]
         cuts = _polished(related, cuts, places.end, cost)
-    return _rounded(related, cuts or [places.middle()], places)
+    points = _rounded(related, cuts or [places.middle()], places)
+    return MdlCuts(points, raise_bic=bool(cuts))
 
 
 def best_cuts(worth: Floats, cost: float, most: int) -> tuple[float, tuple[int, ...]]:

@@ -30,6 +30,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from parentage.data.discretize import AT_MEDIAN
 from parentage.data.settings import Reading  # noqa: TC001  # hints are read where it is decoded
 from parentage.errors import InputError, counted, shown_names
 from parentage.files.atomic import write_text
@@ -55,7 +56,8 @@ class ColumnRecipe:
         Cut points, if it was discretised: code = number of cut points ≤ x. None: its labels are its
         states.
     rule
-        How the cut points were found, as it is typed: ``"mdl"``, ``"quantile:4"``.
+        How the cut points were found, as it is typed: ``"mdl"``, ``"quantile:4"``; or that
+        ``mdl`` found none (:data:`parentage.data.discretize.AT_MEDIAN`).
     na
         Values that mean missing in this column, besides blank cells and words such as ``NA``.
     fill
@@ -200,11 +202,12 @@ class Recipe:
                 f"{counted(len(account.left_out), 'column')} left out ({_some(account.left_out)})"
             )
         said += _missing_parts(account, self.settings.missing)
-        cut = {column.name: column.cuts for column in self.columns if column.cuts}
+        cut = [column for column in self.columns if column.cuts]
         if cut:
             points = [
-                f"{name} at {', '.join(f'{point:.6g}' for point in cuts)}"
-                for name, cuts in cut.items()
+                f"{column.name} at {', '.join(f'{point:.6g}' for point in column.cuts or ())}"
+                + (f", {AT_MEDIAN}" if column.rule == AT_MEDIAN else "")
+                for column in cut
             ]
             said.append(f"{counted(len(cut), 'column')} discretised ({_some(points, '; ')})")
         if account.decisions:

@@ -11,6 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple, get_args
 
 from parentage.arcs.records import Label, within_text
+from parentage.data.discretize import AT_MEDIAN
 from parentage.errors import counted, listed
 from parentage.network.parameters import FALLBACK
 from parentage.scoring.account import Account
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from parentage.arcs.records import ArcSupport, Support
-    from parentage.data.recipe import Recipe
+    from parentage.data.recipe import ColumnRecipe, Recipe
     from parentage.data.table import Table
     from parentage.network.parameters import Parameters
     from parentage.network.record import NetworkRecord, SearchRecord
@@ -167,9 +168,7 @@ def methods(record: NetworkRecord, table: Table | None, support: Support | None)
             said.append(f"Rows left out for missing values: {recipe.account.rows_dropped:,}.")
         cut = [] if recipe is None else [c for c in recipe.columns if c.cuts]
         if cut:
-            rules = sorted({c.rule for c in cut if c.rule})
-            how = f" by {', '.join(rules)}" if rules else ""
-            said.append(f"Columns discretised{how}: {len(cut):,}.")
+            said.append(_about_discretised(cut))
     if found.score is None or scope is None:
         said.append(f"The network was analysed with {program}.")
     else:
@@ -209,6 +208,22 @@ def methods(record: NetworkRecord, table: Table | None, support: Support | None)
         )
     said.append("Arcs are not claimed to be causal effects.")
     return " ".join(said)
+
+
+def _about_discretised(columns: Sequence[ColumnRecipe]) -> str:
+    """Say how columns were discretised, and for which of them no cut point raises BIC."""
+    by_rule = [c.rule for c in columns if c.rule != AT_MEDIAN]
+    at_median = [c.name for c in columns if c.rule == AT_MEDIAN]
+    said = []
+    if by_rule:
+        rules = ", ".join(sorted({rule for rule in by_rule if rule}))
+        said.append(f"{' by ' if rules else ''}{rules}: {len(by_rule):,}")
+    if at_median:
+        names = listed(at_median, LISTED)
+        said.append(
+            f" at the median, because no cut point raises BIC: {len(at_median):,} ({names})"
+        )
+    return f"Columns discretised{';'.join(said)}."
 
 
 def _about_structure(record: NetworkRecord, scope: Scope, program: str) -> str:
