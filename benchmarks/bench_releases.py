@@ -3,8 +3,9 @@
 ``python benchmarks/bench_releases.py --before FOLDER [JOB …] [--again]``
 
 FOLDER is a checkout of an earlier release with a virtual environment of its own (``make test``
-there has made it). Every job runs in new processes, in turn here and there, kernels compiled before
-its clock starts; what counts is the least CPU time of RUNS. The jobs are those of ``bench_score``,
+there has made it). Every job runs in new processes, in turn here and there; what counts is the
+least CPU time of RUNS. Before the clock starts, kernels are compiled and loaded: by the same job if
+it is one of scoring, else by a smaller one. The jobs are those of ``bench_score``,
 ``bench_scores``, ``bench_optimise`` and ``bench_scale`` that show whether the engine has become
 slower: scoring by every family of scores, proofs, and expanded lists. Both have to list as many
 sets and find the same optimum; a job of expansion says what each found, for the same effort.
@@ -82,9 +83,7 @@ def both_ways(data: Path, job: Job) -> dict[str, Any]:
             warm = partial(parentage.learn, few, threads=1, **expands)
         else:
             how = {"score": job.get("score", "bic"), "max_parents": job.get("k"), "threads": 1}
-            small = table.head(200).observed()
-            work = partial(parentage.score, table, **how)
-            warm = partial(parentage.score, small, **{**how, "max_parents": 2})
+            work = warm = partial(parentage.score, table, **how)
     warm()
     began = time.process_time()
     found = work()
