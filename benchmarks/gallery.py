@@ -39,7 +39,7 @@ SMOKE_SEEN, DYSP_CHOSEN = (
 SCREENS = {
     "report.png": ("body", 0, 1160, 905),
     "card-learn.png": ("#picture", 90, 600, 340),
-    "card-trust.png": ("#arcs table", 0, 600, 340),
+    "card-trust.png": ("#arcs table", -6, 680, 300),
     "card-use.png": ("#what-if .card", 0, 600, 340),
 }
 """File, an element, how far below its top the screenshot begins, width and height in pixels."""

@@ -22,7 +22,7 @@ import parentage
 from command import ok, refused
 from naive_network import is_acyclic
 from network_cases import ASIA, ODD_NAMES, random_network, random_parameters
-from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, judged
+from parentage.arcs.records import ArcSupport, Bootstrap, NearSet, Support, direction_of, judged
 from parentage.data.datasets import chest_clinic
 from parentage.data.reading import read_table
 from parentage.data.table import Table
@@ -33,7 +33,7 @@ from parentage.network.parameters import Parameters
 from parentage.network.record import NetworkRecord
 from parentage.optimise.near import near_optimal
 from parentage.report import save
-from parentage.report.facts import data_facts, direction_of
+from parentage.report.facts import data_facts
 from parentage.report.gather import (
     gather,
     mutual_information,
@@ -182,7 +182,7 @@ def test_everything_there_is_gets_told() -> None:
     assert len(report.alternatives.classes) == len(near.classes)
     assert set(report.shares.values()) == {0.75}
     page = document(report)
-    for words in ("Bootstrap strength", "9 replicates",
+    for words in ("Adjacent", "9 replicates",
                   "2 equivalence classes", "SHA-256", "How to cite",
                   "Links that are not in this network", table.digest):  # fmt: skip
         assert words in page, words
@@ -207,9 +207,9 @@ def test_the_summary_counts_what_is_firm_and_open() -> None:
     assert page.summary[0] == "7 links: 5 firm, 2 open"
     assert page.summary[-1] == "the same for penalties 0.9 to 1.3"
     directions = [row[2] for row in cells_of(document(page))[1:]]
-    preferred, either = directions.count("preferred by the score"), directions.count("either")
+    compelled, either = directions.count("compelled"), directions.count("reversible")
     assert page.summary[1] == "bootstrap stopped after 30 of 100 replicates"
-    assert page.summary[2] == f"{preferred} directions preferred, {either} either way"
+    assert page.summary[2] == f"{compelled} directions compelled, {either} reversible"
     assert [one.support == "open" for one in page.arcs] == [i in (1, 2) for i in range(7)]
     html_text = document(page)
     figure = html_text.split('<svg class="whole"')[1].split("</svg>")[0]
@@ -345,7 +345,7 @@ def cells_of(page: str) -> list[list[str]]:
     return [[html.unescape(re.sub("<[^>]*>", "", cell)) for cell in row] for row in cells]
 
 
-def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> None:
+def test_a_compelled_direction_costs_what_is_beside_it() -> None:
     table = chest_clinic()
     found = parentage.support(table)
     solution = parentage.learn(table)
@@ -357,13 +357,13 @@ def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> 
     for (a, b, direction, loss, *_), one in ((row, found[row[0], row[1]]) for row in rows):
         assert (a, b) == one.arc
         assert loss == f"{one.need_direction:.2f}"
-        assert direction == ("either" if loss == "0.00" else "preferred by the score")
-    assert {row[2] for row in rows} == {"either", "preferred by the score"}
+        assert direction == ("reversible" if loss == "0.00" else "compelled")
+    assert {row[2] for row in rows} == {"reversible", "compelled"}
     assert "the score prefers this direction" in page
     assert not re.search(r"\bfix", page.split("<script")[0])
     bare = document(gather(solution, table=table))
     assert "loses was not computed" in bare and "loses was not computed" not in page
-    assert {row[2] for row in cells_of(bare)[1:]} == {"either", "preferred by the score"}
+    assert {row[2] for row in cells_of(bare)[1:]} == {"reversible", "compelled"}
 
 
 @pytest.mark.parametrize(
@@ -371,22 +371,22 @@ def test_a_direction_is_preferred_by_the_score_and_costs_what_is_beside_it() -> 
     [{"score": "k2"}, {"score": "fnml"}, {"prior": {("smoke", "bronc"): 0.9}}],
     ids=["k2", "fnml", "prior of directions"],
 )
-def test_no_direction_is_preferred_where_equivalent_networks_differ(asked: dict[str, Any]) -> None:
+def test_no_direction_is_compelled_where_equivalent_networks_differ(asked: dict[str, Any]) -> None:
     table = chest_clinic(300)
     found = parentage.support(table, **asked)
     solution = parentage.learn(table, **asked)
     for support in (None, found):
         page = document(gather(solution, table=table, support=support))
         assert "Direction" not in cells_of(page)[0]
-        for claim in ("preferred by the score", "the score prefers", "compelled", "“either”"):
+        for claim in ("compelled", "“reversible”"):
             assert claim not in page
 
 
 def test_where_the_score_is_not_known_nothing_is_said_of_it() -> None:
     solution = parentage.learn(chest_clinic())
     page = document(gather(solution.network))
-    assert {row[2] for row in cells_of(page)[1:]} == {"either", "compelled"}
-    assert "the score prefers" not in page and "preferred by the score" not in page
+    assert {row[2] for row in cells_of(page)[1:]} == {"reversible", "compelled"}
+    assert "with the same score" not in page
     assert "all equivalent networks have this direction" in page
 
 
@@ -725,14 +725,14 @@ def test_a_direction_that_constraints_set_is_not_called_either() -> None:
     page = gather(parentage.learn(table, constraints=tiers), table=table)
     assert set(page.directions.values()) == {"set by the constraints"}
     n = len(page.arcs)
-    assert page.summary[1] == f"0 directions preferred, 0 either way, {n} set by the constraints"
+    assert page.summary[1] == f"0 directions compelled, 0 reversible, {n} set by the constraints"
     assert "forbid every equivalent network" in document(page)
     free = gather(parentage.learn(table), table=table)
-    assert "either" in free.directions.values()
+    assert "reversible" in free.directions.values()
     costly = ArcSupport("smoke", "bronc", reversible=True, need_direction=114.0)
-    assert direction_of(costly, True) != "either"
+    assert direction_of(costly) == "compelled"
     limited = gather(parentage.learn(table, max_parents=1), table=table)
-    assert set(limited.directions.values()) == {"either"}
+    assert set(limited.directions.values()) == {"reversible"}
 
 
 @pytest.mark.parametrize("seed", range(3))

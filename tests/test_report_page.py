@@ -233,7 +233,7 @@ def test_arcs_are_sorted(window: Any, clinic: Path) -> None:
     window.execute_script("arguments[0].scrollIntoView({block: 'center'})", table)
     heads = table.find_elements("css selector", "th button")
     titles = [head.text for head in heads]
-    assert titles == ["From", "To", "Direction", "Need", "Bootstrap strength", "Gain"]
+    assert titles == ["From", "To", "Direction", "Need", "Adjacent", "Gain", "Support"]
 
     def column(i: int) -> list[str]:
         read = (

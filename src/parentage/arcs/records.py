@@ -471,6 +471,29 @@ def decided_by(found: Support) -> str | None:
     return None if any(one.need is not None for one in found.arcs) else "bootstrap"
 
 
+def direction_of(one: ArcSupport, imposed: bool | None = False) -> str:
+    """Say what is known of an arc's direction.
+
+    An arc whose best reversed network loses nothing is reversible, whatever its class. ``imposed``:
+    whether the constraints set the direction; None if that is not known.
+
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6))
+    'compelled'
+    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9))
+    'reversible'
+    >>> direction_of(ArcSupport("a", "b", reversible=True, need_direction=114.0), True)
+    'set by the constraints'
+    """
+    if imposed:
+        return "set by the constraints"
+    least, loss = one.need_direction or 0.0, one.need_direction_at_most
+    if loss is not None and round(loss, 2) == 0:
+        return "reversible"
+    if one.reversible and round(least, 2) == 0:
+        return "not known" if imposed is None else "reversible"
+    return "compelled"
+
+
 def _is_needed(one: ArcSupport, unit: float) -> bool | None:
     """Tell whether the need is large; None if that is not known."""
     if one.need is None:

@@ -394,6 +394,7 @@ def arc_rows(
     found: Support, scope: Scope, *, verbose: bool
 ) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     """Return the head and one row per arc: first what people read, the rest on request."""
+    from parentage.arcs.records import direction_of
     from parentage.network.network import imposed_directions
 
     columns: list[Shown] = [
@@ -412,22 +413,13 @@ def arc_rows(
         )
     if verbose and any(one.reversible is not None for one in found.arcs):
         imposed = imposed_directions(found.network, scope)
-        columns.append(("class", lambda one: class_word(one, imposed[one.arc])))
+        columns.append(("class", lambda one: direction_of(one, imposed[one.arc])))
     if verbose:
         columns += near_columns(found)
     if any(one.support is not None for one in found.arcs):
         columns.append(("support", lambda one: one.support or ""))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
-
-
-def class_word(one: ArcSupport, imposed: bool | None) -> str:
-    """Say what the class of an arc means for its direction, under the constraints."""
-    if imposed:
-        return "set by constraints"
-    if one.reversible:
-        return "not known" if imposed is None else "reversible"
-    return "compelled"
 
 
 def share_columns(found: Support, *, verbose: bool) -> list[Shown]:

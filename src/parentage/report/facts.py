@@ -86,30 +86,6 @@ def verdict(record: NetworkRecord, table: Table | None) -> str:
     )
 
 
-def direction_of(one: ArcSupport, equivalent: bool | None, imposed: bool | None = False) -> str:
-    """Say what is known of an arc's direction, under a score that may value equivalents alike.
-
-    A direction whose best reversed network loses nothing is not preferred, whatever its class.
-    ``imposed``: whether the constraints set it; None if that is not known.
-
-    >>> from parentage.arcs.records import ArcSupport
-    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=2.6), True)
-    'preferred by the score'
-    >>> direction_of(ArcSupport("a", "b", reversible=False, need_direction_at_most=1e-9), True)
-    'either'
-    >>> direction_of(ArcSupport("a", "b", reversible=True, need_direction=114.0), True, True)
-    'set by the constraints'
-    """
-    if imposed:
-        return "set by the constraints"
-    least, loss = one.need_direction or 0.0, one.need_direction_at_most
-    if loss is not None and round(loss, 2) == 0:
-        return "either"
-    if one.reversible and round(least, 2) == 0:
-        return "not known" if imposed is None else "either"
-    return "preferred by the score" if equivalent else "compelled"
-
-
 def summary(
     arcs: Sequence[ArcSupport],
     directions: Mapping[Arc, str],
@@ -118,13 +94,14 @@ def summary(
 ) -> tuple[str, ...]:
     """Say in phrases how sure links and directions are; ``path``: over which penalties it stays.
 
-    ``directions`` are the words of :func:`direction_of`; none if the score makes all directions.
+    ``directions`` are those of :func:`parentage.arcs.records.direction_of`; none if the score makes
+    all directions.
 
     >>> from parentage.arcs.records import ArcSupport
     >>> one = ArcSupport("a", "b", reversible=True, support="firm")
     >>> two = ArcSupport("b", "c", reversible=False, support="open")
-    >>> summary([one, two], {one.arc: "either", two.arc: "preferred by the score"}, None, "")
-    ('2 links: 1 firm, 1 open', '1 direction preferred, 1 either way')
+    >>> summary([one, two], {one.arc: "reversible", two.arc: "compelled"}, None, "")
+    ('2 links: 1 firm, 1 open', '1 direction compelled, 1 reversible')
     """
     if not arcs:
         return ("no links",)
@@ -136,12 +113,12 @@ def summary(
         told.append(drawn.words)
     if directions:
         words = Counter(directions.values())
-        either, limited = words.pop("either", 0), words.pop("set by the constraints", 0)
-        unclear = words.pop("not known", 0)
-        what = "compelled" if "compelled" in words else "preferred"
-        told.append(f"{counted(words.total(), 'direction')} {what}, {either:,} either way")
-        told[-1] += f", {limited:,} set by the constraints" if limited else ""
-        told[-1] += f", {unclear:,} not known" if unclear else ""
+        told.append(
+            f"{counted(words['compelled'], 'direction')} compelled, "
+            f"{words['reversible']:,} reversible"
+        )
+        for rare in ("set by the constraints", "not known"):
+            told[-1] += f", {words[rare]:,} {rare}" if words[rare] else ""
     if support is not None and support.near is not None:
         least = "" if support.near.complete else "at least "
         number = counted(support.near.classes, "equivalence class", "equivalence classes")

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from parentage.arcs.records import ArcSupport, decided_by, shares_of, within_text
+from parentage.arcs.records import ArcSupport, decided_by, direction_of, shares_of, within_text
 from parentage.errors import InputError, counted
 from parentage.network.elimination import plan_elimination
 from parentage.network.inference import MAX_TABLE
@@ -33,7 +33,6 @@ from parentage.report.facts import (
     account_of,
     citation,
     data_facts,
-    direction_of,
     methods,
     origin_facts,
     proof_facts,
@@ -262,7 +261,7 @@ def gather(
     directions: dict[Arc, str] = {}
     if equivalent is not False:
         imposed = imposed_directions(network, scope)
-        directions = {one.arc: direction_of(one, equivalent, imposed[one.arc]) for one in arcs}
+        directions = {one.arc: direction_of(one, imposed[one.arc]) for one in arcs}
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
         title=title or source or "Bayesian network",
@@ -335,12 +334,11 @@ def about_directions(
     """Say in sentences what the directions of the arcs mean, and what reversing one costs."""
     said = []
     if equivalent is not False and arcs:
-        either = "an equivalent network has the arc reversed"
-        other = "“compelled” where none has"
-        if equivalent:
-            either += ", with the same score, or reversing it loses nothing"
-            other = "“preferred by the score” elsewhere"
-        said.append(f"Direction: “either” where {either}; {other}. No direction shows a cause.")
+        also = ", or one with the same score," if equivalent else ""
+        said.append(
+            f"Direction: “reversible” where an equivalent network{also} has the arc reversed; "
+            "“compelled” elsewhere. No direction shows a cause."
+        )
     if "set by the constraints" in directions.values():
         said.append(
             "“Set by the constraints”: the constraints (or limits on parents) forbid every "
@@ -381,7 +379,7 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         b = support.bootstrap
         early = "" if b.done == b.asked else f"{b.words}; "
         said.append(
-            f"Bootstrap strength: the share of {b.done:,} replicates whose best network has "
+            f"Adjacent: the share of {b.done:,} replicates whose best network has "
             f"the link ({early}{b.proven:,} of these networks are proven best; seed {b.seed}). "
             "This direction: the share of those in which the arc has this direction."
         )
@@ -391,7 +389,7 @@ def about_support(support: Support | None) -> tuple[str, ...]:
             "In near-optimal: the share of "
             f"{counted(near.classes, 'equivalence class', 'equivalence classes')} with at least "
             f"1/{near.factor:g} of the best one's probability that have the arc"
-            f"{'' if near.complete else '; the list is not complete'}. Weight there: the posterior "
+            f"{'' if near.complete else '; the list is not complete'}. Share: the posterior "
             "probability of the networks of these classes with the arc, divided by that of all."
         )
     return tuple(said)

@@ -89,11 +89,11 @@ class ArcColumn(NamedTuple):
 COLUMNS = (
     ArcColumn("need_direction", "Loss if reversed", False),
     ArcColumn("need", "Need", False),
-    ArcColumn("adjacency", "Bootstrap strength", True),
+    ArcColumn("adjacency", "Adjacent", True),
     ArcColumn("direction", "This direction", True),
     ArcColumn("gain", "Gain", False),
     ArcColumn("in_near_optimal", "In near-optimal", True),
-    ArcColumn("near_weight", "Weight there", True),
+    ArcColumn("near_weight", "Share", True),
 )
 
 
