@@ -311,10 +311,10 @@ def test_another_treatment_than_that_of_learn_is_said(tmp_path: Path) -> None:
         rows[7 * k][k % 2] = ""
     path.write_text("a,b,c\n" + "".join(",".join(row) + "\n" for row in rows))
     assert "--missing em" in run("learn", str(path), "--auto", "-k", "1").stderr
-    assert "learn uses em here, and may find a different network" in (
+    assert "learn with score bic uses em here, and may find a different network" in (
         run("support", str(path), "--auto", "-k", "1", "--no-need").stderr
     )
-    assert "learn uses all rows (em), and may find a different network" in (
+    assert "learn with score bic uses em here, and may find a different network" in (
         run("path", str(path), "--auto", "-k", "1").stderr
     )
 

@@ -23,7 +23,7 @@ from parentage.data.formats import frame as frames
 from parentage.data.missingness import missing_together
 from parentage.data.reading import as_table
 from parentage.data.recipe import Recipe, read_recipe
-from parentage.data.settings import WITHOUT_COMPLETION, Reading
+from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION, Reading
 from parentage.errors import (
     DataWarning,
     DecisionWarning,
@@ -275,7 +275,39 @@ def test_where_em_cannot_be_used_most_complete_rows_are() -> None:
         with pytest.raises(UndecidedError) as refusal:
             as_table(frame, discretize="mdl", ways=WITHOUT_COMPLETION)
         assert refusal.value.remedy == (Way("missing", best),)
-        assert "learn uses em here, and may find a different network" in str(refusal.value)
+        assert "learn with score bic uses em here, and may find a different network" in str(
+            refusal.value
+        )
+
+
+@pytest.mark.parametrize("score", ["aic", "bdeu"])
+def test_the_recommended_treatment_fits_the_score(score: str) -> None:
+    """And what a refusal recommends works, too."""
+    frame = incomplete(a=lambda _, u: u < 0.25).drop("age")
+    best = {"aic": "em", "bdeu": "drop"}[score]
+    with pytest.raises(UndecidedError) as refusal:
+        parentage.learn(frame, score=score)
+    assert refusal.value.remedy == (Way("missing", best),)
+    with pytest.warns(DecisionWarning, match=f"missing='{best}'"):
+        solution = parentage.learn(frame, auto=True, score=score)
+    assert solution.scope.score is not None and solution.scope.score.startswith(score)
+    for missing in ("pnal", "em"):
+        if missing == best:
+            continue
+        with pytest.raises(InputError) as refused_way:
+            parentage.learn(frame, missing=missing, score=score)
+        ways = [way.value for way in refused_way.value.ways if isinstance(way, Way)]
+        assert ways and {*ways}.isdisjoint({"pnal", "em"} - {best})
+
+
+def test_learn_is_said_to_use_what_it_would() -> None:
+    frame = incomplete(a=lambda _, u: u < 0.25).drop("age")
+    with pytest.raises(UndecidedError, match="learn with score bic uses pnal here"):
+        as_table(frame, ways=OF_WHOLE_DATA)
+    few = incomplete(a=lambda _, u: u < 0.03).drop("age")
+    with pytest.raises(UndecidedError) as refusal:
+        as_table(few, ways=OF_WHOLE_DATA)
+    assert "learn with" not in str(refusal.value)  # which leaves out these rows, too
 
 
 def test_families_on_few_rows_are_counted() -> None:

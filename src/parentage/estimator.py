@@ -40,7 +40,7 @@ from parentage.features import (
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Asked
-from parentage.scoring.settings import Growing, Scoring
+from parentage.scoring.settings import Growing, Scoring, treatments
 from parentage.work.context import Context, Running, Scaling
 from parentage.work.settings import made, refuses_wrong_names
 
@@ -228,7 +228,13 @@ class ParentageLearner:
         """Return what :func:`parentage.learn` makes of the parameters."""
         given = self.get_params() | {"score": self.criterion}
         scoring, reading = made(Scoring, given), made(Reading, given)
-        return Asked(lambda *_: scoring, Optimising(seed=self._seed), Growing(), reading=reading)
+        return Asked(
+            lambda *_: scoring,
+            Optimising(seed=self._seed),
+            Growing(),
+            reading=reading,
+            ways=treatments(scoring.score),
+        )
 
     def _threads(self) -> int | None:
         """Return the number of threads, None for one per core."""

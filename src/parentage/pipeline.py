@@ -40,7 +40,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.scoring.scores.node_average import about_few_rows
-from parentage.scoring.settings import Growing, Scoring
+from parentage.scoring.settings import Growing, Scoring, treatments
 from parentage.work.checkpoint import LISTS, SavedState
 from parentage.work.context import Running, Scaling, working
 from parentage.work.progress import Progress
@@ -515,7 +515,14 @@ def learn(
     more = advanced or Advanced()
     scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
     begin = None if start is None else network_of(start, "the network to start from")
-    asked = Asked(lambda *_: scoring, more.optimising(seed), more.growing(), begin, reading)
+    asked = Asked(
+        lambda *_: scoring,
+        more.optimising(seed),
+        more.growing(),
+        begin,
+        reading,
+        treatments(score),
+    )
     scaling = Scaling(executor, more.exchange, checkpoint)
     return run(source, asked, Running(threads, time_limit, memory), scaling, progress)
 

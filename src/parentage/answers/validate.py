@@ -28,7 +28,7 @@ from parentage.network import SMOOTHING
 from parentage.network.network import Network
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import learn_again
-from parentage.scoring.settings import Growing, Scoring
+from parentage.scoring.settings import Growing, Scoring, treatments
 from parentage.work.context import Running, working
 from parentage.work.progress import Progress
 from parentage.work.stop import now
@@ -195,13 +195,21 @@ def validate(
     >>> found["bic"].log_likelihood > found["empty"].log_likelihood
     True
     """
-    table = as_table(source, ways=WITHOUT_COMPLETION, auto=auto)
+    table = as_table(source, ways=treatments_for(scores), auto=auto)
     with working(Running(threads, time_limit), progress) as context:
         scoring = Scoring(max_parents=max_parents, constraints=constraints)
         found = validation_of(table, scoring, scores, target, (folds, seed, smoothing), context)
     if text := unproven_text(found):
         warn(UnprovenWarning(text))
     return found
+
+
+def treatments_for(scores: Sequence[str]) -> tuple[str, ...]:
+    """Return the ways to treat missing values that all these scores can be compared with."""
+    ways = WITHOUT_COMPLETION
+    for score in scores:
+        ways = treatments(score, ways)
+    return ways
 
 
 def unproven_text(found: Validation) -> str:

@@ -19,7 +19,6 @@ from parentage.arcs.resampling import bootstrap as draw
 from parentage.data.reading import settled
 from parentage.data.settings import (
     IN_READ_TABLE,
-    WAYS,
     WITHOUT_COMPLETION,
     Reading,
     ways_for_missing,
@@ -31,7 +30,7 @@ from parentage.optimise.near import MAX_NETWORKS, Share
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import IN_ADVANCED, Advanced
 from parentage.scoring.scores import unit_of
-from parentage.scoring.settings import Growing, Scoring
+from parentage.scoring.settings import Growing, Scoring, treatments
 from parentage.work.context import Running, Scaling, working
 from parentage.work.executor import memory_each
 from parentage.work.memory import memory_limit
@@ -122,7 +121,10 @@ def support(
     assessed = None if network is None else network_of(network, "the network to assess")
     scoring = Scoring(max_parents, score, prior, more.log_base, more.rules, more.width, constraints)
     learning = pipeline.Asked(
-        lambda *_: scoring_for(scoring, within), more.optimising(seed), reading=reading
+        lambda *_: scoring_for(scoring, within),
+        more.optimising(seed),
+        reading=reading,
+        ways=treatments(score),
     )
     scaling = Scaling(executor, more.exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
@@ -168,7 +170,7 @@ def learn_baseline(
         learning,
         reading=reading,
         growing=None if reaching else Growing(),
-        ways=WAYS if asked is None else WITHOUT_COMPLETION,
+        ways=[way for way in learning.ways if asked is None or way in WITHOUT_COMPLETION],
     )
     found = pipeline.gather(source, learning, context, seen=first_seen, part=SHARE_OF_LEARNING)
     if found.table is None:

@@ -31,7 +31,7 @@ from parentage.cli.output import (
     show_progress,
     warn,
 )
-from parentage.data.settings import OF_WHOLE_DATA, WITHOUT_COMPLETION
+from parentage.data.settings import OF_WHOLE_DATA
 from parentage.errors import InputError, counted
 from parentage.view.aligned import table_text
 from parentage.work.settings import Option, setting
@@ -263,10 +263,10 @@ def validate(
     clinic.csv --score bic --score aic --target dysp. The baselines are the network without arcs,
     the best tree and, with --target, naive Bayes. Rows are dealt into folds with seed 0.
     """
-    from parentage.answers.validate import unproven_text, validation_of
+    from parentage.answers.validate import treatments_for, unproven_text, validation_of
     from parentage.network import SMOOTHING
 
-    table = load_table(source, reading, quiet=as_json, ways=WITHOUT_COMPLETION)
+    table = load_table(source, reading, quiet=as_json, ways=treatments_for(score))
     dealing = (folds, 0, SMOOTHING)
     with working(running) as context:
         scoring = model.scoring(table.names)

@@ -42,7 +42,7 @@ from parentage.data.settings import Reading
 from parentage.errors import counted
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
-from parentage.scoring.settings import Growing
+from parentage.scoring.settings import Growing, treatments
 from parentage.view.aligned import table_text
 from parentage.work.settings import Option, Settings, setting
 from parentage.work.stop import compiling
@@ -195,7 +195,12 @@ def learn(
         return found if scored else scoring_for(found, goal.within)
 
     asked = pipeline.Asked(
-        scoring, optimising, None if goal.within is not None else growing, start, reading
+        scoring,
+        optimising,
+        None if goal.within is not None else growing,
+        start,
+        reading,
+        treatments(model.score),
     )
     began = time.monotonic()
     with interruptible(running) as stop:

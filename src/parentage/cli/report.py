@@ -187,11 +187,13 @@ def baseline_of(
     """Learn the network whose arcs are asked about, for the page and for ``support``."""
     from parentage.arcs.support import learn_baseline, scoring_for
     from parentage.pipeline import Asked
+    from parentage.scoring.settings import treatments
 
     learning = Asked(
         lambda names, _: scoring_for(model.scoring(names), asked.within),
         optimising,
         reading=reading,
+        ways=treatments(model.score),
     )
     return learn_baseline(
         source, learning, context, seen=None if quiet else tell_reading, asked=asked

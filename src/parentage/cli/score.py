@@ -38,6 +38,7 @@ from parentage.cli.output import (
 from parentage.errors import counted
 from parentage.files.decoding import plain
 from parentage.scoring.catalogue import shown_name
+from parentage.scoring.settings import treatments
 from parentage.view.aligned import table_text
 from parentage.work.memory import gigabytes
 from parentage.work.progress import duration, number
@@ -108,7 +109,7 @@ def score(
         check_lists_target(path)
     check_outputs(output, source, reading.recipe, model.constraints)
     with interruptible(running) as stop:
-        table = load_table(source, reading, quiet=as_json)
+        table = load_table(source, reading, quiet=as_json, ways=treatments(model.score))
         rule = rule_for_missing(table)
         scoring = model.scoring(table.names).for_missing(rule)
         with (
@@ -302,7 +303,7 @@ def info(
     from parentage.structural_em import start_settings
 
     check_outputs([write_recipe], source, reading.recipe)
-    table = load_table(source, reading, quiet=as_json)
+    table = load_table(source, reading, quiet=as_json, ways=treatments(model.score))
     write_recipe_of(table.recipe, write_recipe)
     rule = rule_for_missing(table)
     scoring = model.scoring(table.names).for_missing(rule)

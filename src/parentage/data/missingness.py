@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from parentage.data.columns import BLOCK, Column
-from parentage.data.settings import ways_for_missing
+from parentage.data.settings import WAYS, ways_for_missing
 from parentage.errors import Objection, Way, shown_names
 
 if TYPE_CHECKING:
@@ -205,14 +205,12 @@ def advice_on_missing(
         return "state", f"because {_depending(determined, reasons)} (probably not applicable)"
     if n_rows - left <= FEW_INCOMPLETE * n_rows:
         return "drop", f"because {left:,} of {n_rows:,} rows are complete"
-    if "pnal" not in ways:
-        apart = "; the command learn uses all rows (em), and may find a different network"
+    if "pnal" not in ways and "em" not in ways:
         if share_left >= ENOUGH_ROWS:
-            return (
-                "drop",
-                f"because only complete rows can be used, {share_left:.0%} of them{apart}",
-            )
-        return "state", f"because only {share_left:.0%} of the rows are complete{apart}"
+            why = f"because only complete rows can be used, {share_left:.0%} of them"
+            return "drop", why + _apart("drop", gaps, reasons)
+        why = f"because only {share_left:.0%} of the rows are complete"
+        return "state", why + _apart("state", gaps, reasons)
     depending = _depending([c.name for c in gaps if c.name in reasons], reasons)
     most = max(gaps, key=lambda column: column.n_missing)
     share = most.n_missing / most.n_rows
@@ -222,15 +220,26 @@ def advice_on_missing(
         if share <= MUCH_MISSING:
             names = shown_names([column.name for column in together], 4)
             why = f"because they are missing together ({names} in up to {rows} rows)"
-        return ("state", f"{why}, and {depending}") if depending else ("pnal", why)
+        if depending:
+            return "state", f"{why}, and {depending}"
+        return "pnal" if "pnal" in ways else "em", why
     why = f"because they are few (at most {share:.1%} of a column)"
     why = f"{why}; {depending}" if depending else f"{why} and scattered"
     if "em" in ways:
         return "em", why
-    apart = "; the command learn uses em here, and may find a different network"
     if share_left >= _MOSTLY_COMPLETE:
-        return "drop", f"because {share_left:.0%} of the rows are complete{apart}"
-    return "state" if depending else "pnal", f"{why}{apart}"
+        complete = f"because {share_left:.0%} of the rows are complete"
+        return "drop", complete + _apart("drop", gaps, reasons)
+    best = "state" if depending else "pnal"
+    return best, why + _apart(best, gaps, reasons)
+
+
+def _apart(best: str, gaps: Sequence[Column], reasons: Mapping[str, Reason]) -> str:
+    """Say which treatment is recommended for the command learn with score bic, if another."""
+    usual, _ = advice_on_missing(gaps, reasons, WAYS)
+    if usual == best:
+        return ""
+    return f"; learn with score bic uses {usual} here, and may find a different network"
 
 
 def _depending(names: Sequence[str], reasons: Mapping[str, Reason]) -> str:

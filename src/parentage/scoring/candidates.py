@@ -28,7 +28,7 @@ from parentage.scoring.search.forecast import refuse_what_cannot_fit, room_for_l
 from parentage.scoring.search.levels import LevelSearch
 from parentage.scoring.search.plan import encode_plans, prepare_search
 from parentage.scoring.search.state import Kept, SearchState
-from parentage.scoring.settings import Scoring
+from parentage.scoring.settings import Scoring, treatments
 from parentage.scoring.tuning import TUNING
 from parentage.work.checkpoint import TABLE
 from parentage.work.context import Running, Scaling, working
@@ -109,7 +109,7 @@ def score(
     scoring = Scoring(max_parents, score, prior, log_base, rules, width, constraints)
     scaling = Scaling(executor, exchange, checkpoint)
     with working(Running(threads, time_limit, memory), progress, scaling) as context:
-        table = as_table(source, reading, ways=WITHOUT_COMPLETION)
+        table = as_table(source, reading, ways=treatments(score, WITHOUT_COMPLETION))
         rule = rule_for_missing(table, reading.rule)
         if rule == "em" and table.has_holes:
             raise InputError(

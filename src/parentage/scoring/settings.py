@@ -5,15 +5,33 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from parentage.data.settings import WAYS
 from parentage.errors import InputError, Way
-from parentage.scoring.catalogue import names_and_uses, parse_name
+from parentage.scoring.catalogue import by_name, names_and_uses, parse_name
 from parentage.scoring.constraints import Constraints
 from parentage.work.settings import Option, Settings, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from parentage.scoring.constraints import Prior
+
+
+def treatments(score: str, ways: Sequence[str] = WAYS) -> tuple[str, ...]:
+    """Return which of these ways to treat missing values this score can be used with.
+
+    ``pnal`` is a score of its own, which takes the place of the default; expected counts, for
+    ``em``, need a penalised likelihood (docs/theory.md, "Expected counts").
+
+    >>> treatments("bic"), treatments("aic"), treatments("bdeu")
+    (('em', 'pnal', 'state', 'drop'), ('em', 'state', 'drop'), ('state', 'drop'))
+    """
+    family = by_name(score.strip().lower()).family
+    not_with = {
+        "pnal": score != "bic" and family != "missing",
+        "em": family != "penalised",
+    }
+    return tuple(way for way in ways if not not_with.get(way, False))
 
 
 @dataclass(frozen=True)
@@ -91,9 +109,10 @@ class Scoring(Settings):
         if not missing.startswith("pnal") or self.score.strip().lower().startswith("pnal"):
             return self
         if self.score != "bic":
+            others = [Way("missing", way) for way in treatments(self.score)]
             raise InputError(
                 f"has its own score, and the score {self.score} was given as well",
-                Way("missing", "em"),
+                *others,
                 "leave the score out",
                 about=Way("missing", missing),
             )

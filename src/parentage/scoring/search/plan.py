@@ -24,6 +24,7 @@ from parentage.scoring.measures import MEASURES
 from parentage.scoring.rules import CAPS, ORDER, RuleSet, choose_rules
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.scoring.scores.node_average import observed_rows
+from parentage.scoring.settings import treatments
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -358,7 +359,7 @@ def check_weighable(score: Score) -> Penalised:
         raise InputError(
             f"needs a penalised likelihood (bic, aic, hqc, ebic, penalty), not {score.name}: "
             "other scores cannot be computed from expected counts",
-            Way("missing", "pnal"),
+            *[Way("missing", way) for way in treatments(score.name)],
             about=Way("missing", "em"),
         )
     return score
