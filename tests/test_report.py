@@ -303,11 +303,14 @@ def test_other_scores_show_their_own_gains_and_heads() -> None:
     table = chest_clinic()
     solution = parentage.learn(table, score="k2")
     report = gather(solution, table=table)
-    assert report.directed
+    compelled = len(solution.network.equivalence_class().compelled)
     figures = 2  # without bars and with them; and the legend
-    assert document(report).count('class="head"') == figures * solution.network.n_arcs + 1
+    shown = document(report)
+    assert 0 < compelled < solution.network.n_arcs
+    assert shown.count('class="head"') == figures * compelled + 1
+    assert "an equivalent network has the other direction" in shown
+    assert "both directions fit equally well" not in shown
     bare = gather(solution.network, table=table)
-    assert not bare.directed
     expected = arc_gains(solution.network, table)
     assert [one.gain for one in bare.arcs] == [expected[arc] for arc in solution.network.arcs]
 
@@ -726,7 +729,12 @@ def test_a_direction_that_constraints_set_is_not_called_either() -> None:
     assert set(page.directions.values()) == {"set by the constraints"}
     n = len(page.arcs)
     assert page.summary[1] == f"0 directions compelled, 0 reversible, {n} set by the constraints"
-    assert "forbid every equivalent network" in document(page)
+    shown = document(page)
+    assert "forbid every equivalent network" in shown and "unless the constraints" not in shown
+    assert shown.count('class="head"') == 2 * n + 1  # two figures and the legend
+    solution = parentage.learn(table, constraints=tiers)
+    assert solution._repr_html_().count('class="head"') == n + 1  # the figure and its legend
+    assert "set by the constraints" in solution._repr_html_()
     free = gather(parentage.learn(table), table=table)
     assert "reversible" in free.directions.values()
     costly = ArcSupport("smoke", "bronc", reversible=True, need_direction=114.0)

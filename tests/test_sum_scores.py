@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command import run
 from naive import TIE, Set
 from naive_scores import NaiveSum
 from parentage import learn
@@ -409,3 +410,13 @@ def test_scores_that_are_not_equivalent_say_so(name: str, equivalent: bool) -> N
     for members in near.classes:
         spread = near.scores[members[0]] - near.scores[members[-1]]
         assert not equivalent or abs(spread) < 1e-9
+
+
+def test_that_directions_are_arbitrary_is_said_beside_files_too(tmp_path: Path) -> None:
+    source = tmp_path / "t.csv"
+    table = chest_clinic(200)
+    rows = [[table.states[v][code] for v, code in enumerate(row)] for row in table.to_codes().T]
+    source.write_text("\n".join(",".join(row) for row in [table.names, *rows]))
+    for command in ("learn", "support"):
+        done = run(command, str(source), "--score", "k2", "-o", str(tmp_path / f"{command}.html"))
+        assert done.returncode == 0 and "K2 is not score equivalent" in done.stderr

@@ -328,6 +328,8 @@ def report_solution(
     if goal.output:
         write_files(solution, work, parameters, goal)
         say(f"wrote {', '.join(goal.output)}. {proof_text(solution)}")
+        if solution.scope.about_directions():
+            say(solution.scope.about_directions())
     if goal.certificate is not None:
         write_certificate(solution, goal.certificate, work.asked.optimising.engine)
     if (goal.output or as_json) and (few := few_rows(solution, work)):

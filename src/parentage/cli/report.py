@@ -308,6 +308,7 @@ def support(
             parameters = estimated_parameters(baseline, context) if paged else None
         for point in found.open_points:
             warn(point)
+        directions = baseline.best.scope.about_directions()
         if output is not None:
             if paged:
                 write_page(output, source, baseline, found, parameters)
@@ -316,10 +317,11 @@ def support(
             else:
                 found.save(output)
             say(f"wrote {output}")
+            if directions:
+                say(directions)
         if as_json:
             print_json({**found.to_dict(), "scope": baseline.best.scope.to_dict()})
         elif output is None:
-            directions = baseline.best.scope.about_directions()
             text = as_text(found, baseline.best, verbose=verbose)
             click.echo("\n".join([text, *filter(None, [directions])]))
 

@@ -406,18 +406,18 @@ class Network:
         self,
         gains: Mapping[Arc, float] | None = None,
         *,
-        directed: bool = False,
+        imposed: Mapping[Arc, bool | None] | None = None,
     ) -> str:
         """Draw the layered figure (:mod:`parentage.view`).
 
         Arcs are as wide as what they gain, as strong as their support (the network's
         ``shares``), and have a head where all equivalent networks have them in this direction, or
-        ``directed`` says that all do.
+        the constraints set it, as ``imposed`` says.
         """
         from parentage.view.drawing import network_drawing
         from parentage.view.figure import drawing_svg
 
-        return drawing_svg(network_drawing(self, gains, directed=directed))
+        return drawing_svg(network_drawing(self, gains, imposed=imposed))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Network):

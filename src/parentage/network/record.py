@@ -226,11 +226,6 @@ class NetworkRecord:
         """The version of parentage that learned the network; empty if that is not known."""
         return str((self.provenance.get("versions") or {}).get("parentage", ""))
 
-    @property
-    def directed(self) -> bool:
-        """Whether the score tells equivalent networks apart, so that all arcs have a direction."""
-        return self.scope is not None and self.scope.equivalent is False
-
     @classmethod
     def of(
         cls,

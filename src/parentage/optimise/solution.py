@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, counted
-from parentage.network.network import Network, arc_gains
+from parentage.network.network import Network, arc_gains, imposed_directions
 from parentage.network.record import Compared, Finding
 from parentage.scoring.account import Account, Scope, stricter
 from parentage.scoring.constraints import Constraints
@@ -220,7 +220,9 @@ class Solution:
         said = f"Score {self.score:.4f}, {counted(self.network.n_arcs, 'arc')}: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
         said += f" {self.scope.about_scores()}".rstrip()
-        picture = self.network.to_svg(self.gains, directed=self.scope.equivalent is False)
+        picture = self.network.to_svg(
+            self.gains, imposed=imposed_directions(self.network, self.scope)
+        )
         return f"<p>{escape(said)}</p>{picture}"
 
 

@@ -173,7 +173,10 @@ class Page:
     summary
         How sure the links and directions are, in phrases.
     directions
-        What is known of the direction of every arc, in words; empty if the score makes them all.
+        What is known of the direction of every arc, in words; empty if equivalent networks have
+        different scores.
+    imposed
+        Whether the constraints set the direction of every arc; None if that is not known.
     """
 
     title: str
@@ -195,11 +198,7 @@ class Page:
     methods: str
     summary: tuple[str, ...]
     directions: dict[Arc, str]
-
-    @property
-    def directed(self) -> bool:
-        """Whether the score tells equivalent networks apart, so that all arcs have a direction."""
-        return self.equivalent is False
+    imposed: dict[Arc, bool | None]
 
     @property
     def shares(self) -> dict[Arc, float]:
@@ -258,9 +257,9 @@ def gather(
     nexts = [() for _ in network.names] if lists is None else next_sets(network, lists)
     equivalent = None if scope is None else scope.equivalent
     arcs = _arcs(record, table, support)
+    imposed = imposed_directions(network, scope)
     directions: dict[Arc, str] = {}
     if equivalent is not False:
-        imposed = imposed_directions(network, scope)
         directions = {one.arc: direction_of(one, imposed[one.arc]) for one in arcs}
     source = os.path.basename(str(record.provenance.get("source") or ""))  # noqa: PTH119  # any text
     return Page(
@@ -287,6 +286,7 @@ def gather(
         methods=methods(record, table, support),
         summary=summary(arcs, directions, support, path),
         directions=directions,
+        imposed=imposed,
     )
 
 
@@ -313,7 +313,7 @@ def _arcs(
     for arc in record.network.arcs:
         one = known.get(arc, ArcSupport(*arc))
         gain = gains.get(arc) if one.gain is None else one.gain
-        either = None if record.directed else (min(arc), max(arc)) in reversible
+        either = (min(arc), max(arc)) in reversible
         found.append(replace(one, gain=gain, reversible=either))
     return tuple(found)
 
@@ -349,7 +349,7 @@ def about_directions(
             "Loss if reversed: how much lower the best network with the arc reversed scores than "
             "the best network; a lower bound where the work was stopped early."
         )
-    elif any(one.reversible is False for one in arcs):
+    elif equivalent is not False and any(one.reversible is False for one in arcs):
         said.append(
             "How much the best network with an arc reversed loses was not computed; it belongs to "
             "the needs of “parentage report” and “parentage support”."

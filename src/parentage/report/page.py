@@ -248,7 +248,7 @@ def picture(page: Page, *, bars: bool = False) -> dict[str, Any]:
             for own in states
         ]
     drawing = network_drawing(
-        replace(page.network, shares=page.shares), gains, directed=page.directed,
+        replace(page.network, shares=page.shares), gains, imposed=page.imposed,
         confidence=confidence(page), room=room,
     )  # fmt: skip
     bottom = max((box.box.y + box.box.height / 2 for box in drawing.boxes), default=0.0) + 18
@@ -329,21 +329,26 @@ def _latex_text(text: str) -> str:
 
 def legend(page: Page) -> list[tuple[Stroke, str]]:
     """Say what arrows, widths and dashes mean."""
-    reversible = [one.reversible for one in page.arcs]
+    reversible = [page.imposed[one.arc] for one in page.arcs if one.reversible]
     entries = []
-    if page.directed:
-        entries.append((Stroke(1.6, 1.0, True), "parent to child"))
-    else:
-        if False in reversible:
-            words = "the score prefers this direction"
-            if not page.equivalent:
-                words = "all equivalent networks have this direction"
-            entries.append((Stroke(1.6, 1.0, True), words))
-        if True in reversible:
-            words = "both directions fit equally well"
-            if {"set by the constraints", "not known"} & {*page.directions.values()}:
-                words = "reversible, unless the constraints set the direction"
-            entries.append((Stroke(1.6, 1.0, False), words))
+    heads = []
+    if len(reversible) < len(page.arcs):
+        heads.append(
+            "the score prefers this direction"
+            if page.equivalent
+            else "all equivalent networks have this direction"
+        )
+    if True in reversible:
+        heads.append("set by the constraints")
+    if heads:
+        entries.append((Stroke(1.6, 1.0, True), ", or ".join(heads)))
+    if not all(reversible):
+        words = "both directions fit equally well"
+        if page.equivalent is False:
+            words = "an equivalent network has the other direction"
+        if None in reversible:
+            words = "reversible, unless the constraints set the direction"
+        entries.append((Stroke(1.6, 1.0, False), words))
     sure = confidence(page)
     if sure:
         again = any(one.adjacency is not None for one in page.arcs)

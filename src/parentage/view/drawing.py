@@ -2,7 +2,8 @@
 
 Boxes and routes come from :mod:`parentage.view.layout`. An arc is as wide as the square root of
 what it gains and as strong as its support; it has a head where every equivalent network has it in
-this direction, and is a plain line where the direction is open. A legend says so.
+this direction or the constraints set the direction, and is a plain line where it is reversible. A
+legend says so.
 
 No font is at hand when text is placed in boxes. Widths are those of a wide sans-serif (DejaVu
 Sans), so that the text fits whatever font the viewer has. Long names break at blanks, underscores,
@@ -23,7 +24,7 @@ from parentage.view.layout import Box, Placement, Point, Size, layout
 from parentage.work.progress import amount
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from parentage.network.network import Network
     from parentage.scoring.constraints import Arc
@@ -285,7 +286,7 @@ def network_drawing(
     network: Network,
     gains: Mapping[Arc, float] | None = None,
     *,
-    directed: bool = False,
+    imposed: Mapping[Arc, bool | None] | None = None,
     row_width: float | None = None,
     confidence: Mapping[Arc, Confidence] | None = None,
     room: Sequence[Size] | None = None,
@@ -298,8 +299,9 @@ def network_drawing(
         What to draw. Its ``shares``, how sure arcs are, become their opacity.
     gains
         What every arc ``(parent, child)`` gains, drawn as its width.
-    directed
-        Give every arc a head, as for a score that tells equivalent networks apart.
+    imposed
+        Whether the constraints set the direction of an arc, which then has a head; None if that
+        is not known.
     row_width
         About how wide the figure may be; None: what suits the number of variables.
     confidence
@@ -316,12 +318,15 @@ def network_drawing(
         pairs = zip(sizes, room, strict=True)
         sizes = [(max(width, least), height + more) for (width, height), (least, more) in pairs]
     drawn = layout(sizes, network.parents, row_width)
-    strokes = _strokes(network, gains, directed=directed)
+    told = imposed or {}
+    compelled = network.equivalence_class().compelled
+    strokes = _strokes(network, gains, compelled | {arc for arc, is_set in told.items() if is_set})
     for arc, sure in (confidence or {}).items():
         width = NARROW + (WIDEST - NARROW) * min(1.0, max(0.0, sure.share))
         strokes[arc] = Stroke(width, 1.0, strokes[arc].arrow, not sure.firm)
     caption = _caption(network, gains)
-    entries = _legend_entries(strokes, gains, network.shares or {}, directed=directed)
+    entries = _legend_entries(strokes, gains, network.shares or {})
+    entries = [*_direction_entries(network.arcs, compelled, told), *entries]
     widths = (_entry_width(text) for _, text in entries)
     inside = max(drawn.width, text_width(caption) * SMALL / FONT_SIZE, *widths)
     legend, used = _placed(entries, inside, drawn.height + 2 * MARGIN + ABOVE_LEGEND)
@@ -379,14 +384,12 @@ def _box_size(lines: tuple[str, ...], ports: int) -> tuple[float, float]:
 
 
 def _strokes(
-    network: Network, gains: Mapping[Arc, float] | None, *, directed: bool
+    network: Network, gains: Mapping[Arc, float] | None, heads: Collection[Arc]
 ) -> dict[Arc, Stroke]:
-    compelled = set(network.arcs) if directed else network.equivalence_class().compelled
     widths = stroke_widths(network.arcs, gains)
     known = network.shares or {}
     return {
-        arc: Stroke(widths[arc], opacity_of(known.get(arc)), arc in compelled)
-        for arc in network.arcs
+        arc: Stroke(widths[arc], opacity_of(known.get(arc)), arc in heads) for arc in network.arcs
     }
 
 
@@ -408,21 +411,29 @@ def _drawn_arc(
     return DrawnArc(*arc, points, stroke, told)
 
 
+def _direction_entries(
+    arcs: Sequence[Arc], compelled: Collection[Arc], imposed: Mapping[Arc, bool | None]
+) -> list[tuple[Stroke, str]]:
+    """Say what a head and a plain line mean, as far as they occur."""
+    left = [arc for arc in arcs if arc not in compelled]
+    limited = [arc for arc in left if imposed.get(arc)]
+    heads = ["compelled"] if len(left) < len(arcs) else []
+    heads += ["set by the constraints"] if limited else []
+    entries = [(Stroke(PLAIN, 1.0, True), " or ".join(heads))] if heads else []
+    if len(limited) < len(left):
+        unclear = any(imposed.get(arc, False) is None for arc in left)
+        words = "reversible, unless the constraints set the direction" if unclear else "reversible"
+        entries.append((Stroke(PLAIN, 1.0, False), words))
+    return entries
+
+
 def _legend_entries(
     strokes: Mapping[Arc, Stroke],
     gains: Mapping[Arc, float] | None,
     support: Mapping[Arc, float],
-    *,
-    directed: bool,
 ) -> list[tuple[Stroke, str]]:
     """Say what can be seen, and only that."""
     entries: list[tuple[Stroke, str]] = []
-    arrows = {stroke.arrow for stroke in strokes.values()}
-    if not directed:
-        if True in arrows:
-            entries.append((Stroke(PLAIN, 1.0, True), "this direction only"))
-        if False in arrows:
-            entries.append((Stroke(PLAIN, 1.0, False), "either direction"))
     known = {arc: gains[arc] for arc in strokes if gains and arc in gains}
     finite = [gain for gain in known.values() if math.isfinite(gain)]
     if finite:

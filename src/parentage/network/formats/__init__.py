@@ -32,7 +32,7 @@ from parentage.network.formats.network_json import (
     network_json_text,
     parse_network_json,
 )
-from parentage.network.network import arc_gains
+from parentage.network.network import arc_gains, imposed_directions
 from parentage.network.record import NetworkRecord
 from parentage.view.drawing import network_drawing, stroke_widths
 from parentage.view.figure import FORMATS as FIGURES
@@ -108,7 +108,10 @@ def write_network(
         gains = arc_gains(network, table)
     if kind in PICTURES:
         drawing = network_drawing(
-            network, gains, directed=record.directed, row_width=row_width_for(size)
+            network,
+            gains,
+            imposed=imposed_directions(network, record.scope),
+            row_width=row_width_for(size),
         )
         write_figure(drawing, name, kind, size)
         return
