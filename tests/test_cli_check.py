@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -284,7 +285,10 @@ def test_certificates_of_advanced_settings_are_verified(
 
 
 @pytest.mark.parametrize("missing", ["pnal", "em"])
-def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) -> None:
+def test_certificates_of_data_with_missing_values(
+    missing: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The candidate lists are checked, and the advice makes them."""
     rng = np.random.default_rng(3)
     cells = rng.integers(0, 2, (200, 3))
     cells[:, 2] = cells[:, 0] ^ (rng.random(200) < 0.1)
@@ -302,12 +306,20 @@ def test_certificates_of_data_with_missing_values(missing: str, tmp_path: Path) 
     ok("info", table, "--missing", missing, "--write-recipe", recipe)
     if missing == "pnal":
         assert "score pnal:" in text
-        missed = refused("check", table, proof, "--recipe", recipe)
-        assert "values are missing, and only complete data can be scored again; give the" in missed
-        return
-    assert "missing values completed by expectation maximisation" in text
-    assert "200 rows" in text
-    assert "give the candidate lists" in refused("check", table, proof, "--recipe", recipe)
+    else:
+        assert "missing values completed by expectation maximisation" in text
+        assert "200 rows" in text
+    monkeypatch.chdir(tmp_path)
+    for typed in ([], ["--recipe", recipe]):
+        said = refused("check", table, proof, *typed)
+        assert "only complete data can be counted again" in said
+        *reading, score, check = (
+            line for line in said.splitlines() if line.startswith("  parentage ")
+        )
+        assert (len(reading), recipe in score) == ((0, True) if typed else (1, False))
+        for line in (*reading, score):
+            ok(*shlex.split(line)[1:])
+        assert "Verified: " in ok(*shlex.split(check)[1:])
 
 
 def test_a_damaged_proof_is_refused_with_the_step(

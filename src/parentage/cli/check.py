@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import time
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,17 +15,18 @@ from parentage.cli.options import (
     RECIPE_ALONE,
     check_outputs,
     command,
+    free_name,
     load_table,
     option,
 )
 from parentage.cli.output import say, show
-from parentage.errors import Bytes, InputError, counted
+from parentage.errors import Bytes, InputError, UndecidedError, counted
 from parentage.files.source import open_source
 from parentage.work.context import Running
 from parentage.work.settings import Option, setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from parentage.check import Verdict
     from parentage.check.document import Lists
@@ -84,7 +86,7 @@ def check(
     if lists is not None:
         names, verdict = lists.names, verify(lists, document, memory=room)
     else:
-        table = load_table(opened, reading)
+        table = complete_table(opened, reading, document, source, certificate)
         names, verdict = table.names, check_from(table, document, room, Running().n_threads)
     if verdict and vipr is not None:
         export(lists or carried_lists(document, names), document, vipr)
@@ -92,6 +94,60 @@ def check(
     show(as_json, lambda: verdict_json(verdict, names, seconds), lambda: as_text(verdict, seconds))
     if not verdict:
         sys.exit(1)
+
+
+def complete_table(
+    opened: Source,
+    reading: Reading,
+    document: Mapping[str, Any],
+    source: str,
+    certificate: str,
+) -> Table:
+    """Read a table without missing values; with them, say how its lists are made and checked."""
+    settings = document.get("settings")
+    settings = settings if isinstance(settings, Mapping) else {}  # refused later
+    missing = "pnal" if settings.get("settled") is None else "em"
+    keeps = missing == "em" or str(settings.get("score")).startswith("pnal")
+    try:
+        table = load_table(opened, reading)
+    except UndecidedError as error:
+        if keeps and any(way.setting == "missing" for way in error.remedy):
+            raise _with_lists(settings, source, certificate, None, missing) from None
+        raise
+    if keeps and table.has_holes:
+        raise _with_lists(settings, source, certificate, reading.recipe, missing)
+    return table
+
+
+def _with_lists(
+    settings: Mapping[str, Any], source: str, certificate: str, recipe: object, missing: str
+) -> InputError:
+    """Refuse to count data with missing values again; the note has the commands that check it."""
+    table, lists, lines = shlex.quote(source), free_name("lists.jkl"), []
+    if recipe is None:
+        recipe = free_name("read.toml")
+        lines = [f"parentage info {table} --auto --missing {missing} --write-recipe {recipe}"]
+    limit, prior = settings.get("max_parents"), settings.get("prior")
+    limits = [f"{name}={k}" for name, k in limit.items()] if isinstance(limit, Mapping) else [limit]
+    prior = prior if isinstance(prior, Mapping) else {}
+    believed = "FILE" if prior.get("arcs") else prior.get("default")
+    given = [
+        ("--score", settings.get("score")),
+        *(("-k", one) for one in limits),
+        ("--log-base", settings.get("log_base")),
+        ("--width", settings.get("width")),
+        ("--constraints", "FILE" if settings.get("constraints") else None),
+        ("--prior", None if believed == 0.5 else believed),  # no arc is more probable than not
+    ]
+    typed = [f"{flag} {shlex.quote(str(value))}" for flag, value in given if value is not None]
+    made = " ".join([f"parentage score {table} --recipe {shlex.quote(str(recipe))}", *typed])
+    lines += [f"{made} -o {lists}", f"parentage check {lists} {shlex.quote(certificate)}"]
+    error = InputError(
+        f"{source} has missing values, and only complete data can be counted again; make the "
+        "candidate lists as they were made for the certificate, and check these"
+    )
+    error.add_note("\n  ".join(["Type:", *lines]))
+    return error
 
 
 def announce_size(size: Size) -> None:
