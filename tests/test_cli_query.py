@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import parentage
 from command import ok, refused, run
 from network_cases import ASIA
 from parentage.data.datasets import chest_clinic
+from parentage.errors import InputError
 from parentage.network.formats import write_network
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
@@ -272,6 +274,22 @@ def test_advice_keeps_the_cut_points_of_the_network(numbers: Path, typed: tuple[
     ok(*shlex.split(info)[1:])
     assert "cuts = [50.0]" in Path("read-2.toml").read_text()
     assert "95 % interval" in ok(*shlex.split(query)[1:])
+
+
+def test_equal_numbers_are_one_state(tmp_path: Path) -> None:
+    """As a data frame writes whole numbers where values are missing; not if both are labels."""
+    table = "stage,ill\n" + "1.0,no\n4.0,yes\n" * 9 + "1.0,yes\n"
+    (tmp_path / "t.csv").write_text(table)
+    fitted = parentage.learn(tmp_path / "t.csv").network.fit(str(tmp_path / "t.csv"))
+    write_network(fitted, tmp_path / "net.bif")
+    asked = ("query", str(tmp_path / "net.bif"), "ill", "--given")
+    assert ok(*asked, "stage=4") == ok(*asked, "stage=4.0")
+    assert fitted.named({"stage": 4}) == {"stage": "4.0"}
+    assert "no state '3'; known: 1.0, 4.0" in refused(*asked, "stage=3")
+    both = Parameters(Network(("a",), ((),)), (("1.0", "1", "x"),), (np.full((1, 3), 1 / 3),))
+    assert both.query({"a": "1"}).given == {"a": "1"}
+    with pytest.raises(InputError, match=r"no state '1\.00'"):
+        both.query({"a": "1.00"})
 
 
 def test_a_table_with_other_labels_needs_the_recipe(folder: Path, tmp_path: Path) -> None:

@@ -37,6 +37,7 @@ from parentage.errors import (
     shown_names,
     warn,
 )
+from parentage.files.detect import plain_float
 from parentage.network import SMOOTHING
 from parentage.network.expectation import (
     Expectation,
@@ -158,11 +159,15 @@ class Parameters:
     def code(self, name: str, label: str) -> int:
         """Position of a state of a variable, or of the interval that a number or a date is in.
 
-        ``>=`` and ``<=`` stand for ``≥`` and ``≤``. An unknown label is refused.
+        Equal numbers are one state: 4 and 4.0, if only one is a label. ``>=`` and ``<=`` stand for
+        ``≥`` and ``≤``. An unknown label is refused.
         """
         codes = self._codes[self.network.index(name)]
         label = label if label in codes else label.replace(">=", "≥").replace("<=", "≤")
         if label not in codes:
+            equal = [k for state, k in codes.items() if _same_number(state, label)]
+            if len(equal) == 1:
+                return equal[0]
             value = _number_in(label)
             if value is not None and (at := interval_of(tuple(codes), value)) is not None:
                 return at
@@ -426,6 +431,18 @@ class Parameters:
         """Return ``{variable: rows of its table}``."""
         named = zip(self.network.names, self.tables, strict=True)
         return {name: table.tolist() for name, table in named}
+
+
+def _same_number(one: str, other: str) -> bool:
+    """Tell whether two labels are the same number.
+
+    >>> _same_number("4.0", "4"), _same_number("4", "5"), _same_number("x", "x")
+    (True, False, False)
+    """
+    try:
+        return plain_float(one) == plain_float(other)
+    except ValueError:
+        return False
 
 
 def _number_in(label: str) -> float | None:
