@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 import parentage
+from command import run
 from naive_network import all_networks
 from naive_support import (
     apart,
@@ -757,10 +758,29 @@ def test_nothing_is_said_of_what_is_missing_where_better_networks_may_be() -> No
     assert not best.optimal and best.score < whole.best.score - 1
     cut = near_set(replace(whole, lists=lists, best=best), 3.0, 1000, Context())[1]
     assert not cut.complete and cut.each_missing is None
-    assert "better ones may be missing" in near_lines(cut)[0]
+    assert "better ones may be missing" in near_lines(cut, "bic")[0]
     known = near_set(whole, 3.0, 1000, Context())[1]
     assert known.complete and known.each_missing is not None
-    assert "no other network has more than" in near_lines(known)[0]
+    assert "no other network has more than" in near_lines(known, "bic")[0]
+    assert "at most 1.10 nats lower than the best" in near_lines(known, "aic")[0]
+
+
+@pytest.mark.parametrize("score", ["aic", "qnml", "bic"])
+def test_scores_that_are_no_log_posterior_give_no_probabilities(score: str, tmp_path: Path) -> None:
+    source, page = tmp_path / "t.csv", tmp_path / "t.html"
+    table = chest_clinic(200).select(["smoke", "bronc", "dysp"])
+    rows = [[table.states[v][code] for v, code in enumerate(row)] for row in table.to_codes().T]
+    source.write_text("\n".join(",".join(row) for row in [table.names, *rows]))
+    asked = (str(source), "--score", score, "--within", "20")
+    said = [run("learn", *asked).stdout, run("support", *asked, "--verbose").stdout]
+    assert run("support", *asked, "-o", str(page)).returncode == 0
+    said.append(page.read_text(encoding="utf-8").split("<script")[0])
+    assert all("3.00 nats lower" in text for text in said) == (score != "bic")
+    for claim in ("posterior probability", "less probable", "share (near)", "weight"):
+        assert (claim in said[0] + said[1]) == (score == "bic"), claim
+    assert ("the posterior probability of the" in said[2]) == (score == "bic")
+    content = json.loads(run("learn", *asked, "--json").stdout)
+    assert "weight" in content["arcs"][0]  # the keys are the same for all scores
 
 
 @pytest.fixture

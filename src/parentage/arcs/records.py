@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from parentage.errors import InputError, Way, counted
 from parentage.files.atomic import csv_text, extension_of, write_text
 from parentage.files.decoding import fields_in, plain
+from parentage.scoring.catalogue import is_log_posterior
 from parentage.scoring.constraints import Constraints
 
 if TYPE_CHECKING:
@@ -288,17 +289,32 @@ class NearSet:
 
 
 def within_text(
-    networks: int, classes: int, factor: float, *, complete: bool, best: str = "the best"
+    networks: int,
+    classes: int,
+    factor: float,
+    score: str | None,
+    *,
+    complete: bool,
+    best: str = "the best",
 ) -> str:
     """Say how many networks are within a factor of the best; at least so many if not complete.
 
-    >>> within_text(1, 1, 20.0, complete=True)
+    Under a ``score`` that is no log posterior the factor is a difference of scores.
+
+    >>> within_text(1, 1, 20.0, "bic", complete=True)
     '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
+    >>> within_text(3, 2, 20.0, "aic", complete=True)
+    '3 networks in 2 equivalence classes score at most 3.00 nats lower than the best'
     """
-    return (
+    found = (
         f"{'' if complete else 'at least '}{counted(networks, 'network')} in "
-        f"{counted(classes, 'equivalence class', 'equivalence classes')} "
-        f"{'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
+        f"{counted(classes, 'equivalence class', 'equivalence classes')}"
+    )
+    if not is_log_posterior(score):
+        verb = "scores" if networks == 1 else "score"
+        return f"{found} {verb} at most {math.log(factor):.2f} nats lower than {best}"
+    return (
+        f"{found} {'has' if networks == 1 else 'have'} at least 1/{factor:g} of the posterior "
         f"probability of {best}"
     )
 

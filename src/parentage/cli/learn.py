@@ -549,7 +549,9 @@ def near_text(near: NearOptimal, factor: float) -> str:
     from parentage.arcs.records import within_text
     from parentage.optimise.near import cut_text
 
-    found = within_text(len(near), len(near.classes), factor, complete=near.complete)
+    found = within_text(
+        len(near), len(near.classes), factor, near.score_name, complete=near.complete
+    )
     lines = [f"{found[0].upper()}{found[1:]}, which scores {near.score:.4f}."]
     if near.about_directions:
         lines.append(near.about_directions)
@@ -569,7 +571,7 @@ def class_lines(near: NearOptimal) -> list[str]:
             lines.append(f"class 1: {count}, one of them: {arcs or 'no arcs'}")
         else:
             lines.append(
-                f"class {number + 1}: {count}, {near.times_less(number):.3g} times less probable: "
+                f"class {number + 1}: {count}, {near.below(number)}: "
                 f"{difference_text(**near.difference(number))}"
             )
     more = len(near.classes) - SHOWN
@@ -590,6 +592,8 @@ def difference_text(added: list[str], removed: list[str], changed: list[str]) ->
 
 def arc_lines(near: NearOptimal) -> list[str]:
     """A table of the arcs that not all networks have; those that all have in one line."""
+    from parentage.scoring.catalogue import is_log_posterior
+
     certain = [s for s in near.arc_shares if s.weight > 1 - 1e-9]
     others = [s for s in near.arc_shares if s.weight <= 1 - 1e-9]
     lines = []
@@ -600,7 +604,9 @@ def arc_lines(near: NearOptimal) -> list[str]:
         rows = [
             (f"{s.parent}→{s.child}", f"{s.classes:.0%}", f"{s.weight:.1%}") for s in others[:SHOWN]
         ]
-        lines += ["", table_text(("arc", "classes", "weight"), rows)]
+        width = 3 if is_log_posterior(near.score_name) else 2
+        head = ("arc", "classes", "weight")[:width]
+        lines += ["", table_text(head, [row[:width] for row in rows])]
         if len(others) > SHOWN:
             lines.append(f"and {counted(len(others) - SHOWN, 'more arc')} (all: --json)")
     return lines

@@ -27,6 +27,7 @@ from parentage.cli.output import interruptible, print_json, say, show_progress, 
 from parentage.cli.query import refuse_without_table, table_for
 from parentage.errors import counted, listed
 from parentage.optimise.settings import Optimising
+from parentage.scoring.catalogue import is_log_posterior
 from parentage.view.aligned import table_text
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
@@ -384,9 +385,9 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
     if found.bootstrap is not None:
         lines += bootstrap_lines(found, found.bootstrap)
     if found.near is not None:
-        lines += near_lines(found.near)
+        lines += near_lines(found.near, best.scope.score)
     if found.others:
-        lines += other_lines(found, verbose=verbose)
+        lines += other_lines(found, best.scope, verbose=verbose)
     return "\n".join(lines)
 
 
@@ -404,7 +405,7 @@ def arc_rows(
     columns: list[Shown] = [
         ("from", lambda one: one.parent),
         ("to", lambda one: one.child),
-        *share_columns(found, verbose=False),
+        *share_columns(found, scope, verbose=False),
     ]
     needed = any(one.need is not None for one in found.arcs)
     if needed:
@@ -419,40 +420,43 @@ def arc_rows(
         imposed = imposed_directions(found.network, scope)
         columns.append(("class", lambda one: direction_of(one, imposed[one.arc])))
     if verbose:
-        columns += near_columns(found)
+        columns += near_columns(found, scope)
     if any(one.support is not None for one in found.arcs):
         columns.append(("support", lambda one: one.support or ""))
     head = tuple(name for name, _ in columns)
     return head, [tuple(text(one) for _, text in columns) for one in found.arcs]
 
 
-def share_columns(found: Support, *, verbose: bool) -> list[Shown]:
+def share_columns(found: Support, scope: Scope, *, verbose: bool) -> list[Shown]:
     """Columns of the bootstrap, or else of the near-optimal networks; of both on request."""
     columns: list[Shown] = []
     if found.bootstrap is not None:
         columns.append(("adjacent", lambda one: _share(one.adjacency)))
         columns.append(("direction", lambda one: _share(one.direction)))
     if verbose:
-        columns += near_columns(found)
-    elif found.bootstrap is None and found.near is not None:
-        columns.append(("adjacent (near)", lambda one: _share(one.near_adjacency)))
+        columns += near_columns(found, scope)
+    elif found.bootstrap is None:
+        columns += near_columns(found, scope)[-1:]
     return columns
 
 
-def near_columns(found: Support) -> list[Shown]:
-    """Columns of the near-optimal networks, if there are any."""
+def near_columns(found: Support, scope: Scope) -> list[Shown]:
+    """Columns of the near-optimal networks, if there are any; weights only if they have any."""
     if found.near is None:
         return []
+    classes: Shown = ("classes (near)", lambda one: _share(one.in_near_optimal))
+    if not is_log_posterior(scope.score):
+        return [classes]
     return [
-        ("classes (near)", lambda one: _share(one.in_near_optimal)),
+        classes,
         ("share (near)", lambda one: _share(one.near_weight)),
         ("adjacent (near)", lambda one: _share(one.near_adjacency)),
     ]
 
 
-def other_lines(found: Support, *, verbose: bool) -> list[str]:
+def other_lines(found: Support, scope: Scope, *, verbose: bool) -> list[str]:
     """Pairs that are not adjacent in the network."""
-    columns = share_columns(found, verbose=verbose)
+    columns = share_columns(found, scope, verbose=verbose)
     rows = [
         (one.parent, one.child, *(text(one) for _, text in columns)) for one in found.others[:SHOWN]
     ]
@@ -487,7 +491,7 @@ def bootstrap_lines(found: Support, drawn: Bootstrap) -> list[str]:
     ]
 
 
-def near_lines(near: NearSet) -> list[str]:
+def near_lines(near: NearSet, score: str | None) -> list[str]:
     """How many near-optimal networks there are, and what is not among them."""
     from parentage.arcs.records import within_text
 
@@ -496,7 +500,11 @@ def near_lines(near: NearSet) -> list[str]:
         best = "the best"
         share = f"{100 * near.each_missing:.2g} %"
         others = f"no other network has more than {share} of their total probability"
-    found = within_text(near.networks, near.classes, near.factor, complete=near.complete, best=best)
+    found = within_text(
+        near.networks, near.classes, near.factor, score, complete=near.complete, best=best
+    )
+    if not is_log_posterior(score):
+        return [found if near.each_missing is not None else f"{found}; {others}"]
     lines = [f"{found}; {others}"]
     if near.missing is not None:
         share = f"{1 - near.missing:.1%}"

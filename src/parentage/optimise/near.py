@@ -44,6 +44,7 @@ from parentage.optimise.run import Part, Run
 from parentage.optimise.separation import UsedSets
 from parentage.optimise.settings import Optimising
 from parentage.scoring.account import Unknown
+from parentage.scoring.catalogue import is_log_posterior
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -141,8 +142,17 @@ class NearOptimal:
 
     def times_less(self, number: int) -> float:
         """Return how many times less probable than the best network the best of a class is."""
+        return math.exp(self._lower(number))
+
+    def below(self, number: int) -> str:
+        """Say how far a class is below the best: a ratio of probabilities, or nats."""
+        if is_log_posterior(self.score_name):
+            return f"{self.times_less(number):.3g} times less probable"
+        return f"{self._lower(number):.2f} nats lower"
+
+    def _lower(self, number: int) -> float:
         best = max(self.scores[i] for i in self.classes[number])
-        return math.exp((self.score - best) * self.unit)
+        return (self.score - best) * self.unit
 
     def difference(self, number: int) -> dict[str, list[str]]:
         """Return how a class differs from the best one: links added, removed and changed.

@@ -171,7 +171,10 @@ def methods(record: NetworkRecord, table: Table | None, support: Support | None)
             )
         if support.near is not None:
             near = support.near
-            text = within_text(near.networks, near.classes, near.factor, complete=near.complete)
+            score = None if scope is None else scope.score
+            text = within_text(
+                near.networks, near.classes, near.factor, score, complete=near.complete
+            )
             said.append(f"{text[0].upper()}{text[1:]}.")
     if parameters is not None and parameters.smoothing is not None:
         counts = (

@@ -41,6 +41,7 @@ from parentage.report.facts import (
     verdict,
 )
 from parentage.scoring.account import limits_by_name
+from parentage.scoring.catalogue import is_log_posterior
 from parentage.scoring.constraints import Constraints, Prior
 from parentage.scoring.scores import Penalised, parse_score, unit_of
 from parentage.work.progress import number
@@ -242,6 +243,9 @@ def gather(
     network, scope, parameters = record.network, record.scope, record.parameters
     if support is not None and support.network != network:
         raise InputError("the support belongs to another network")
+    weighted = scope is None or is_log_posterior(scope.score)
+    if support is not None and not weighted:
+        support = _without_weights(support)
     near = None if support is None else support.near_networks
     if near is not None and set(near.names) != set(network.names):
         raise InputError("the near-optimal networks have other variables than the network")
@@ -272,7 +276,7 @@ def gather(
         about_arcs=(
             about_gains(listed=record.listed_gains and support is None),
             *about_directions(arcs, equivalent, directions),
-            *about_support(support),
+            *about_support(support, weighted=weighted),
         ),
         refused=tuple(refused),
         next_sets=tuple(nexts),
@@ -297,6 +301,15 @@ def _score_of(record: NetworkRecord) -> str:
 def _scorable(table: Table | None, record: NetworkRecord) -> TypeGuard[Table]:
     """Tell whether families can be scored again on the table."""
     return table is not None and not table.has_holes and _score_of(record) != "pnal"
+
+
+def _without_weights(support: Support) -> Support:
+    """Leave out shares that are weighted by probability, under a score that gives none."""
+    arcs, others = (
+        tuple(replace(one, near_weight=None, near_adjacency=None) for one in found)
+        for found in (support.arcs, support.others)
+    )
+    return replace(support, arcs=arcs, others=others)
 
 
 def _arcs(
@@ -357,7 +370,7 @@ def about_directions(
     return tuple(said)
 
 
-def about_support(support: Support | None) -> tuple[str, ...]:
+def about_support(support: Support | None, *, weighted: bool = True) -> tuple[str, ...]:
     """Say in sentences how support was measured."""
     if support is None:
         return ()
@@ -387,11 +400,19 @@ def about_support(support: Support | None) -> tuple[str, ...]:
         near = support.near
         said.append(
             "In near-optimal: the share of "
-            f"{counted(near.classes, 'equivalence class', 'equivalence classes')} with at least "
-            f"1/{near.factor:g} of the best one's probability that have the arc"
-            f"{'' if near.complete else '; the list is not complete'}. Share: the posterior "
-            "probability of the networks of these classes with the arc, divided by that of all."
+            f"{counted(near.classes, 'equivalence class', 'equivalence classes')} "
+            + (
+                f"with at least 1/{near.factor:g} of the best one's probability"
+                if weighted
+                else f"that score at most {math.log(near.factor):.2f} nats lower than the best one"
+            )
+            + f" that have the arc{'' if near.complete else '; the list is not complete'}."
         )
+        if weighted:
+            said[-1] += (
+                " Share: the posterior probability of the networks of these classes with the arc, "
+                "divided by that of all."
+            )
     return tuple(said)
 
 
@@ -435,11 +456,13 @@ def alternatives(near: NearOptimal) -> Alternatives:
     """Say which other networks are about as good, and what they do differently."""
     count, factor = len(near.classes), math.exp(near.width * near.unit)
     best = "the best" if near.complete else "the best one found"
-    words = within_text(len(near), count, factor, complete=near.complete, best=best)
+    words = within_text(
+        len(near), count, factor, near.score_name, complete=near.complete, best=best
+    )
     listed = []
     for at, members in enumerate(near.classes[:MOST_CLASSES]):
         difference = "; ".join(_difference(**near.difference(at))) or "the same links"
-        how = f", {near.times_less(at):.3g} times less probable: {difference}."
+        how = f", {near.below(at)}: {difference}."
         listed.append(
             counted(len(members), "network") + (how if at else ": the class of the network above.")
         )

@@ -101,6 +101,20 @@ PENALISED = frozenset(kind.name for kind in KINDS if kind.family == "penalised")
 """The kinds that are a likelihood minus a weight times the number of free parameters."""
 
 
+_LOG_POSTERIORS = frozenset({"bic", "bdeu", "k2", "jeffreys"})
+
+
+def is_log_posterior(name: str | None) -> bool:
+    """Tell whether differences of a score are log ratios of probabilities, approximately for BIC.
+
+    Lists that do not name their score are taken for such.
+
+    >>> is_log_posterior("bdeu:1"), is_log_posterior("aic"), is_log_posterior(None)
+    (True, False, True)
+    """
+    return name is None or name.partition(":")[0] in _LOG_POSTERIORS
+
+
 def by_name(name: str) -> Kind:
     """Return the kind of a score; its parameter, if typed, does not matter.
 
