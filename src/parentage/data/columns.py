@@ -304,9 +304,10 @@ _WITH_COMMA = re.compile(r"([+-]?)([0-9]{1,3}(?:\.[0-9]{3})+|[0-9]*)(?:,([0-9]+)
 
 _WRITTEN = re.compile(
     r"(?P<sign>[-+]?) ?(?P<before>[$€£¥]?) ?(?P<digits>[-+]?[0-9][0-9.,'’ \u00a0\u202f]*?)"
-    r"[ \u00a0\u202f]?(?P<after>[%$€£¥]?|°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?)"
+    r"(?![A-Z]\Z)[ \u00a0\u202f]?(?P<after>[%$€£¥]?|°?[^\W\d_]{1,12}(?:/[^\W\d_]{1,12})?)"
 )
-"""An amount: a number with %, a currency or a unit (kg, mg/dl)."""
+"""An amount: a number with %, a currency or a unit (kg, mg/dl). One capital letter right after the
+digits is part of a code (10A), not a unit."""
 _GROUPS = " \u00a0\u202f'’"
 """What may stand between thousands, besides the comma, or the point beside a decimal comma."""
 
@@ -428,6 +429,8 @@ def bare_digits(labels: Sequence[str]) -> list[str] | None:
     (['47', '-5'], ['1,129.50'], None)
     >>> bare_digits(["4.5 mg/dl", "12 mg/dl"]), bare_digits(["5 kg", "5 g"])
     (['4.5', '12'], None)
+    >>> bare_digits(["10A", "11A"]), bare_digits(["10 A", "11 A"])
+    (None, ['10', '11'])
     """
     found = [_WRITTEN.fullmatch(label) for label in labels]
     matches = [match for match in found if match is not None]
