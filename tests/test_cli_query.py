@@ -292,6 +292,16 @@ def test_equal_numbers_are_one_state(tmp_path: Path) -> None:
         both.query({"a": "1.00"})
 
 
+def test_a_table_in_place_of_a_network_is_learned_from_first(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    said = refused("query", str(folder / "clinic.csv"), "lung")
+    assert "clinic.csv is a table, not a network" in said
+    ok(*shlex.split(said.partition("type parentage ")[2].splitlines()[0]))
+    assert "lung" in ok("query", "clinic.bif", "lung")
+
+
 def test_a_table_with_other_labels_needs_the_recipe(folder: Path, tmp_path: Path) -> None:
     text = (folder / "clinic.csv").read_text().replace("yes", "y")
     (tmp_path / "other.csv").write_text(text)
