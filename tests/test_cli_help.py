@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -17,6 +18,7 @@ from parentage.cli.options import (
     GroupedCommand,
     GroupedOption,
 )
+from parentage.scoring.constraints import read_constraints
 from parentage.work.settings import parse_size
 
 NAMES = cli.list_commands(click.Context(cli))
@@ -110,6 +112,41 @@ def test_details_of_reading_go_into_a_recipe(name: str) -> None:
     said = refused(name, "t.csv", "--decimal", ",")
     assert f"parentage {name} has no --decimal; write it into a recipe: parentage info" in said
     assert "no such option" in refused(name, "t.csv", "--decimals", ",")
+
+
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        (
+            "support",
+            ["--tiers", "a<b,c", "--forbid", "b,c"],
+            "write into the file constraints.toml",
+        ),
+        ("support", ["--constraints", "c.toml", "--require=a,b"], "add to the file c.toml"),
+        ("report", ["-o", "r.html", "--forbid", "arcs.csv"], "parentage support t.csv -o r.html"),
+        ("report", ["-o", "r.html", "--constraints", "c.toml"], "type\n  parentage support t.csv"),
+    ],
+)
+def test_advice_on_constraints_works(
+    name: str, typed: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lines shown go into the file, and the command at the end is taken."""
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text("a,b,c\n" + "0,0,1\n1,1,0\n0,1,1\n1,0,0\n" * 9)
+    Path("arcs.csv").write_text("from,to\na,b\nb,c\n")
+    Path("c.toml").write_text("forbidden = []\n")
+    answer = refused(name, "t.csv", *typed)
+    assert f"parentage {name} has no --" in answer and said in answer
+    lines = [line.strip() for line in answer.splitlines() if line.startswith("  ")]
+    file = "c.toml" if "c.toml" in typed else "constraints.toml"
+    with Path(file).open("a") as constraints:
+        constraints.writelines(f"{line}\n" for line in lines[:-1])
+    ok(*shlex.split(lines[-1])[1:])
+    found = read_constraints(file)
+    arcs = {"arcs.csv": {("a", "b"), ("b", "c")}, "b,c": {("b", "c")}}
+    assert found.forbidden == arcs.get(typed[-1], set())
+    assert found.required == ({("a", "b")} if "--require=a,b" in typed else set())
+    assert found.tiers == ((("a",), ("b", "c")) if "--tiers" in typed else ())
 
 
 def test_a_recipe_reads_what_was_typed_for_it(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ def test_toml_that_python_chokes_on(tmp_path: Path, text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("requird = []", "the file has no 'requird'; did you mean 'required'"),
+        ("requird = []", "unknown key 'requird'; did you mean 'required'"),
         ('required = [["a"]]', "required.0 must be a list of 2"),
         ("tiers = 3", "tiers must be a list, not 3 .docs/constraints.md"),
         ("[max_parents]\na = -1", "max_parents.a must be a whole number, 0 or more, not -1"),

@@ -318,7 +318,6 @@ def test_the_commands_have_few_options() -> None:
 @pytest.mark.parametrize(
     ("name", "flag", "hint"),
     [
-        ("support", "--require", "write it to a file for --constraints"),
         ("path", "--threads", "leave it out: one thread per core is used"),
         ("query", "--smoothing", "parentage learn TABLE --smoothing A -o net.bif"),
         ("learn", "--sheet", "write it into a recipe: parentage info TABLE --sheet"),

@@ -418,11 +418,14 @@ def test_tables_made_of_others_keep_what_is_true_of_them() -> None:
 
 
 DAMAGED = [
-    ("[setings]\n", "the file has no 'setings'; did you mean 'settings'"),
-    ("[settings]\nmising = 'drop'\n", "settings has no 'mising'; did you mean 'missing'"),
+    ("[setings]\n", "unknown key 'setings'; did you mean 'settings'"),
+    ("[settings]\nmising = 'drop'\n", "unknown key 'mising' in settings; did you mean 'missing'"),
     ("[settings]\nheader = 'yes'\n", "settings.header must be true or false, not 'yes'"),
     ("[settings]\ndecimal = ';'\n", "is not a decimal separator"),
-    ("[[column]]\nname = 'a'\nsates = []\n", "columns.0 has no 'sates'; did you mean 'states'"),
+    (
+        "[[column]]\nname = 'a'\nsates = []\n",
+        "unknown key 'sates' in columns.0; did you mean 'states'",
+    ),
     ("[[column]]\nname = 'a'\nstates = []\n", "the states of 'a' are missing, repeated"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'x']\n", "the states of 'a' are missing, repeated"),
     ("[[column]]\nname = 'a'\nstates = ['x', 'y']\ncuts = [2, 1]\n", "not in increasing order"),

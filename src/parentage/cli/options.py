@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -53,14 +54,14 @@ WIDE = 100
 """The widest help, in characters; a narrower terminal has a narrower one."""
 
 ELSEWHERE = {
-    "--require": "write it to a file for --constraints (docs/constraints.md)",
-    "--forbid": "write it to a file for --constraints (docs/constraints.md)",
-    "--tiers": "write them to a file for --constraints (docs/constraints.md)",
     "--threads": "leave it out: one thread per core is used",
     "--memory": "leave it out: by default scoring takes at most half of the free memory",
     "--smoothing": "parentage learn TABLE --smoothing A -o net.bif writes the probabilities",
 }
 """Options that other commands have, and what to do instead."""
+
+_CONSTRAINTS = {"--require": "required", "--forbid": "forbidden", "--tiers": "tiers"}
+"""Options that are constraints, and their names in a file for ``--constraints``."""
 
 WITH_VALUES = ("discretize", "missing", "output")
 """Options of which ``--help`` shows a second sentence: the values, which are patterns."""
@@ -139,10 +140,11 @@ class GroupedCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Refuse options and arguments that the command does not take, with what to type."""
+        typed = list(args)  # click takes them away
         try:
             left = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            hint = self._instead(error.option_name)
+            hint = self._instead(error.option_name, typed)
             if hint is None:
                 raise
             raise click.UsageError(
@@ -224,8 +226,10 @@ class GroupedCommand(click.Command):
                 return f"parentage {self.name} has no {flag}; type\n  {calls}"
         return ""
 
-    def _instead(self, flag: str) -> str | None:
+    def _instead(self, flag: str, typed: Sequence[str]) -> str | None:
         """Return what to type instead of an option that this command does not have."""
+        if flag in (*_CONSTRAINTS, "--constraints"):
+            return self._constrained(typed)
         if self._reads_by_recipe(flag):
             new = free_name("read.toml")
             return (
@@ -233,6 +237,26 @@ class GroupedCommand(click.Command):
                 f"then type --recipe {new} here"
             )
         return ELSEWHERE.get(flag)
+
+    def _constrained(self, typed: Sequence[str]) -> str | None:
+        """Return how constraints are given to this command, or to the one that reports with them.
+
+        Constraints in ``typed`` become the lines of their file.
+        """
+        takes_file = "constraints" in self._names
+        if not takes_file and self.name != "report":
+            return None
+        kept, lines = _as_toml(typed)
+        call = ["parentage", "support" if self.name == "report" else str(self.name), *kept]
+        if not lines:
+            return f"type\n  {shlex.join(call)}"
+        doing, name = "write into", free_name("constraints.toml")
+        if "--constraints" in kept[:-1]:
+            doing, name = "add to", kept[kept.index("--constraints") + 1]
+        else:
+            call += ["--constraints", name]
+        written = "".join(f"\n  {line}" for line in lines)
+        return f"{doing} the file {name}{written}\nand type\n  {shlex.join(call)}"
 
     def _reads_by_recipe(self, flag: str) -> bool:
         own = {name for parameter in self.params for name in parameter.opts}
@@ -292,6 +316,25 @@ def _settings_of(recipe: Recipe, remedy: Sequence[Way]) -> list[Way]:
     if recipe.columns:
         rules = [text for text in rules if "=" in text]  # each column has its cut points
     return [*own, Way("discretize", [*rules, *cut.values()])] if rules or cut else own
+
+
+def _as_toml(typed: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return what is typed without arcs and tiers, and these as lines of a file of constraints.
+
+    >>> _as_toml(["t.csv", "--tiers", "a,b<c", "--forbid=b,a"])
+    (['t.csv'], ['forbidden = [["b", "a"]]', 'tiers = [["a", "b"], ["c"]]'])
+    """
+    kept, found, words = list[str](), dict[str, list[Sequence[str]]](), iter(typed)
+    for word in words:
+        flag, equals, value = word.partition("=")
+        if flag not in _CONSTRAINTS:
+            kept.append(word)
+            continue
+        value = value if equals else next(words, "")
+        one = parse_tiers(value) if flag == "--tiers" else parse_arcs([value], ["A", "B"], flag)
+        found.setdefault(_CONSTRAINTS[flag], []).extend(one)
+    order = [name for name in _CONSTRAINTS.values() if name in found]
+    return kept, [f"{name} = {json.dumps(found[name], ensure_ascii=False)}" for name in order]
 
 
 def _retyped(parameter: click.Parameter, value: Any) -> str:

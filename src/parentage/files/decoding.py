@@ -52,7 +52,8 @@ def decoded(
     for name in content if closed else ():
         if name not in hints:
             hint = did_you_mean(str(name), list(hints))
-            raise DecodingError(f"{path or 'the file'} has no {name!r}; {hint}")
+            where = f" in {path}" if path else ""
+            raise DecodingError(f"unknown key {name!r}{where}; {hint}")
     for field in dataclasses.fields(kind):  # type: ignore[arg-type]  # a dataclass
         inside = f"{path}.{field.name}" if path else field.name
         if field.name in content:
