@@ -208,8 +208,15 @@ def test_one_recipe_reads_every_month(clinic: Path, tmp_path: Path) -> None:
     assert following.states == table.states and following.cuts == table.cuts
     assert following.digest != table.digest
     assert following.recipe is not None and following.recipe.account is not None
-    left_out = dict.fromkeys(["case", "admitted", "note"], "not in the recipe")
+    left_out = dict.fromkeys(["case", "admitted", "note"], "dropped")  # as the recipe says
     assert following.recipe.account.left_out == left_out
+    more = tmp_path / "more.csv"
+    rows = (clinic / "next.csv").read_text(encoding="cp1252").splitlines()
+    lines = ["new;" + rows[0], *("1;" + row for row in rows[1:])]
+    more.write_text("\n".join(lines), encoding="cp1252")
+    wider = parentage.read_table(more, recipe=recipe).recipe
+    assert wider is not None and wider.account is not None
+    assert wider.account.left_out == {"new": "not in the recipe", **left_out}
 
 
 def test_a_table_that_does_not_fit_is_refused_with_the_difference(

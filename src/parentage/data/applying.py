@@ -277,7 +277,7 @@ def read_as(
     recipe: Recipe,
     raw: RawTable,
     cells: Sequence[Column],
-    why: str = "dropped",
+    known: Collection[str] | None = None,
     decisions: tuple[Decision, ...] = (),
 ) -> Table:
     """Make a table to learn from, with an account of what was done.
@@ -290,8 +290,8 @@ def read_as(
         The rows.
     cells
         The columns of the recipe, as :func:`cells_for` finds them.
-    why
-        Why columns that the recipe does not have are left out.
+    known
+        Columns that an earlier recipe says to drop; None if no earlier one is followed.
     decisions
         What ``auto`` decided.
     """
@@ -307,7 +307,11 @@ def read_as(
         rows_dropped=raw.n_rows - table.n_rows,
         missing={column.name: column.n_missing for column in cells if column.n_missing},
         blanked={column.name: column.blanked for column in cells if column.blanked},
-        left_out={name: why for name in raw.names if name not in table.names},
+        left_out={
+            name: "dropped" if known is None or name in known else "not in the recipe"
+            for name in raw.names
+            if name not in table.names
+        },
         constant=table.constant,
         lines=raw.stored_rows + raw.empty_lines if len(raw.repeats) else 0,
         empty_lines=raw.empty_lines,
@@ -327,6 +331,8 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     if reading.counts is not None:
         raw = with_counts(raw, reading.counts, reading.decimal)
     check_rows(raw.n_rows)
+    typed = recipe.settings.drop  # one name, or several between commas
+    dropped = {*typed, *(part.strip() for text in typed for part in text.split(","))}
     recipe = replace(_with_na(recipe, reading, raw), settings=replace(reading, recipe=None))
     cells, misfits = list[Column](), list[TableError]()
     for column in recipe.columns:
@@ -341,7 +347,7 @@ def fitted_table(raw: RawTable, recipe: Recipe, reading: Reading) -> Table:
     if wrong:
         lead = "the table does not fit the recipe: "
         raise _refusal(wrong, lead, _ways_to_fit(misfits[:_MOST_SHOWN], reading.missing))
-    return read_as(recipe, raw, cells, "not in the recipe")
+    return read_as(recipe, raw, cells, dropped)
 
 
 def _with_na(recipe: Recipe, reading: Reading, raw: RawTable) -> Recipe:
