@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -133,6 +134,18 @@ def test_constraints(data: str) -> None:
     assert "c" in found["parents"]["a"]
     assert "a" not in found["parents"]["b"]
     assert "cycle" in refused("learn", data, "--require", "a,b", "--require", "b,a")
+
+
+def test_text_names_the_score_and_the_reversible_links(tmp_path: Path) -> None:
+    rows = "\n".join(["a,b", *["0,0", "1,1"] * 20, "0,1"])
+    data = write(tmp_path, rows, "two.csv")
+    free = ok("learn", data)
+    assert "1 reversible link (an equivalent network with the same score has the other" in free
+    assert " — " in free and re.search(r"Score -[0-9.]+ \(BIC\), 1 arc", free)
+    assert "reversible" not in ok("learn", data, "--tiers", "a<b")  # set by the constraints
+    assert "reversible link" not in ok("learn", data, "--score", "k2")
+    bdeu = ok("learn", data, "--score", "bdeu:2")
+    assert re.search(r"Score -[0-9.]+ \(BDeu, equivalent sample size 2\), 1 arc", bdeu)
 
 
 def test_within(data: str) -> None:

@@ -39,7 +39,7 @@ from parentage.cli.output import (
 from parentage.cli.query import table_of
 from parentage.cli.score import lists_text
 from parentage.data.settings import Reading
-from parentage.errors import counted
+from parentage.errors import counted, shown_names
 from parentage.network import SMOOTHING
 from parentage.optimise.settings import Optimising
 from parentage.scoring.settings import Growing, treatments
@@ -446,6 +446,8 @@ def as_text(solution: Solution, work: Material) -> str:
             "margin 0.00: another candidate parent set of this child has (nearly) the same score; "
             "--within lists the alternatives"
         )
+    if len(rows) == work.lists.n_variables and (reversible := reversible_text(solution)):
+        lines.append(reversible)
     lines.append(proof_text(solution))
     table = work.found.table
     if table is not None and not solution.network.n_arcs and table.n_rows < FEW_ROWS:
@@ -462,6 +464,28 @@ def as_text(solution: Solution, work: Material) -> str:
     elif solution.scope.about_scores():
         lines.append(solution.scope.about_scores())
     return "\n".join(lines)
+
+
+def reversible_text(solution: Solution) -> str:
+    """Name the links that an equivalent network, with the same score, has reversed."""
+    from parentage.network.network import imposed_directions
+
+    if not solution.scope.equivalent:
+        return ""
+    network = solution.network
+    imposed = imposed_directions(network, solution.scope)
+    pairs = network.equivalence_class().reversible
+    found = [
+        f"{parent} — {child}"
+        for parent, child in network.arcs
+        if (min(parent, child), max(parent, child)) in pairs and imposed[parent, child] is False
+    ]
+    if not found:
+        return ""
+    return (
+        f"{counted(len(found), 'reversible link')} (an equivalent network with the same score has "
+        f"the other direction): {shown_names(found, 6)}"
+    )
 
 
 def rows_used(solution: Solution, work: Material) -> dict[str, int]:
@@ -497,7 +521,10 @@ def family_row(solution: Solution, lists: CandidateLists, v: int) -> tuple[str, 
 
 def proof_text(solution: Solution) -> str:
     """Say what was found and what was proved, in a sentence."""
-    head = f"Score {solution.score:.4f}, {counted(solution.network.n_arcs, 'arc')}"
+    from parentage.scoring.catalogue import in_brackets
+
+    score = f"{solution.score:.4f}{in_brackets(solution.scope.score)}"
+    head = f"Score {score}, {counted(solution.network.n_arcs, 'arc')}"
     return f"{head}: {solution.proof()} (engine: {solution.engine}, {solution.seconds:.2f} s)."
 
 

@@ -27,7 +27,7 @@ from parentage.cli.output import interruptible, print_json, say, show_progress, 
 from parentage.cli.query import refuse_without_table, table_for
 from parentage.errors import counted, listed
 from parentage.optimise.settings import Optimising
-from parentage.scoring.catalogue import is_log_posterior
+from parentage.scoring.catalogue import in_brackets, is_log_posterior
 from parentage.view.aligned import table_text
 from parentage.work.context import Running, Scaling
 from parentage.work.settings import Option, setting
@@ -377,7 +377,7 @@ def as_text(found: Support, best: Solution, *, verbose: bool) -> str:
         lines.append("a – b: the need lies between a and b, because a limit stopped the proof")
     if alone := decided_by(found):
         lines.append(f"firm: by the {alone} alone; nothing else was requested")
-    own = f"Score {found.score:.4f}, {counted(len(found), 'arc')}"
+    own = f"Score {found.score:.4f}{in_brackets(best.scope.score)}, {counted(len(found), 'arc')}"
     if found.score == found.best:
         lines.append(f"{own}: {best.proof()}.")
     else:

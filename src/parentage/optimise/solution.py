@@ -16,6 +16,7 @@ from parentage.errors import InputError, counted
 from parentage.network.network import Network, arc_gains, imposed_directions
 from parentage.network.record import Compared, Finding
 from parentage.scoring.account import Account, Scope, stricter
+from parentage.scoring.catalogue import in_brackets
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.encoding import merged
 from parentage.work.progress import amount
@@ -217,7 +218,8 @@ class Solution:
     def _repr_html_(self) -> str:
         from html import escape
 
-        said = f"Score {self.score:.4f}, {counted(self.network.n_arcs, 'arc')}: {self.proof()}."
+        score = f"{self.score:.4f}{in_brackets(self.scope.score)}"
+        said = f"Score {score}, {counted(self.network.n_arcs, 'arc')}: {self.proof()}."
         said += f" {self.scope.about_directions()}".rstrip()
         said += f" {self.scope.about_scores()}".rstrip()
         picture = self.network.to_svg(

@@ -134,6 +134,31 @@ def shown_name(name: str) -> str:
     return f"{kind}:{float(parameter):.4g}" if colon else kind
 
 
+_PARAMETERS = {
+    "ESS": "equivalent sample size {}",
+    "GAMMA": "γ = {}",
+    "W": "{} nats per parameter",
+    "LAMBDA": "λ = {}",
+}
+"""What the number after the colon is, by the name it has in ``Kind.typed``."""
+
+
+def in_brackets(name: str | None) -> str:
+    """Return what follows a number that is this score; nothing if it is not known.
+
+    >>> in_brackets("bic"), in_brackets("bdeu:1"), in_brackets(None)
+    (' (BIC)', ' (BDeu, equivalent sample size 1)', '')
+    """
+    if name is None:
+        return ""
+    kind, _, number = shown_name(name).partition(":")
+    found = by_name(kind)
+    words = [found.title]
+    if number and found.parameter is not None:
+        words.append(_PARAMETERS[found.parameter].format(number))
+    return f" ({', '.join(words)})"
+
+
 def parse_name(text: str) -> tuple[Kind, float | None]:
     """Take apart what was typed: the kind of score and its parameter.
 
