@@ -179,3 +179,13 @@ def test_help_lists_what_scores_discretisation_and_outputs_there_are() -> None:
         "a figure (.svg, .png, .pdf) or a report (.html).", '--tiers "A,B<C,D"',
     ):  # fmt: skip
         assert part in text, part
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [("learn", ("margin is", "–: there", "rows is")), ("support", ("adjacent is", "firm", "open"))],
+)
+def test_help_defines_the_words_of_the_output(command: str, words: tuple[str, ...]) -> None:
+    told = " ".join(ok(command, "--help").split()).partition("In the output, ")[2]
+    for word in words:
+        assert word in told

@@ -147,7 +147,10 @@ class Goal(Settings):
         return read_network(self.start)
 
 
-@command()
+@command(
+    epilog="In the output, margin is how much lower the child's next best parent set scores (–: "
+    "there is none below); rows is how many rows its family was scored on, if values are missing."
+)
 @click.argument("source", metavar="DATA|LISTS")
 @settings("goal", Goal, "Output")
 @settings("growing", Growing, "Model")

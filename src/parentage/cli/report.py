@@ -239,7 +239,11 @@ SHOWN = 15
 """Pairs outside the network that are shown in a terminal."""
 
 
-@command()
+@command(
+    epilog="In the output, adjacent is the percentage of replicates that contain the link. A link "
+    "is firm if its need is at least ln 20 = 3.00 nats and at least 80 % of the replicates contain "
+    "it, as far as these were requested, else open."
+)
 @click.argument("source", metavar="TABLE")
 @click.argument("network", metavar="[NETWORK]", required=False)
 @output_option("Write the arcs (.csv, .json), a report (.html) or the averaged network (.bif).")
