@@ -73,8 +73,8 @@ def test_effect(clinic: str) -> None:
         (("smok", "bronc"), "did you mean 'smoke'"),
         (("smoke", "bronc", "--change", "yes"), "type two states"),
         (("smoke", "bronc", "--state", "maybe"), "no state 'maybe'"),
-        (("smoke", "bronc", "--tiers", "smoke<bronc"), "to a file for --constraints"),
-        (("smoke", "bronc", "--forbid", "bronc,smoke"), "to a file for --constraints"),
+        (("smoke", "bronc", "--tiers", "smoke<bronc"), "--constraints constraints.toml"),
+        (("smoke", "bronc", "--forbid", "bronc,smoke"), "--constraints constraints.toml"),
     ],
 )
 def test_effect_refuses(clinic: str, typed: tuple[str, ...], message: str) -> None:

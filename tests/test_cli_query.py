@@ -297,7 +297,8 @@ def test_a_table_in_place_of_a_network_is_learned_from_first(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     said = refused("query", str(folder / "clinic.csv"), "lung")
-    assert "clinic.csv is a table, not a network" in said
+    assert "clinic.csv' is a table, not a network" in said
+    assert "is a table, not a network" in refused("sample", "t.parquet", "5")
     ok(*shlex.split(said.partition("type parentage ")[2].splitlines()[0]))
     assert "lung" in ok("query", "clinic.bif", "lung")
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import shlex
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import click
@@ -21,6 +23,7 @@ from parentage.cli.output import print_json, say, show, show_progress
 from parentage.data.settings import OF_WHOLE_DATA, WAYS
 from parentage.errors import InputError, UndecidedError, Way, counted, did_you_mean
 from parentage.files.atomic import csv_text, write_text
+from parentage.files.detect import TABLE_FORMATS
 from parentage.work.settings import Option, changed, setting
 
 if TYPE_CHECKING:
@@ -133,6 +136,7 @@ def load_model(
     from parentage.network.parameters import fit_parameters
     from parentage.work.context import Context
 
+    refuse_table(net)
     if data is None:
         import numpy as np
 
@@ -187,6 +191,16 @@ def table_of(
             f"--data {data!r} has no column {missing[0]!r}, which is a variable of {whose}"
         )
     return table.select(names)
+
+
+def refuse_table(net: str) -> None:
+    """Refuse a table where a network belongs."""
+    path = PurePath(net)
+    if path.suffix.lower().lstrip(".") in (*TABLE_FORMATS, "xlsx", "xls", "feather"):
+        raise InputError(
+            f"{net!r} is a table, not a network; learn a network first: type "
+            f"parentage learn {shlex.quote(net)} --auto -o {shlex.quote(f'{path.stem}.bif')}"
+        )
 
 
 def refuse_without_table(net: str, how: str, reading: Reading) -> None:
@@ -400,4 +414,5 @@ def sample(net: str, rows: int, seed: int) -> None:
     """
     from parentage.network.formats import read_parameters
 
+    refuse_table(net)
     click.echo(table_csv(read_parameters(net).sample(rows, seed)), nl=False)

@@ -19,14 +19,12 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
 from dataclasses import replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from parentage.errors import InputError, Way, did_you_mean
 from parentage.files.atomic import refuse_folder, resolved, write_text
-from parentage.files.detect import TABLE_FORMATS
 from parentage.files.source import open_source
 from parentage.network.formats.bif import MARK, escape, parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.bif import bif_text as text_of_bif
@@ -66,8 +64,6 @@ EXTENSIONS = {
     ".png": "png",
     ".pdf": "pdf",
 }
-TABLES = (*TABLE_FORMATS, "xlsx", "xls", "feather")
-"""Endings of files that hold a table and no network."""
 FORMATS = tuple(dict.fromkeys(EXTENSIONS.values()))
 PICTURES = ("svg", "png", "pdf")
 PAGES = (".html", ".htm")
@@ -202,13 +198,6 @@ def read_record(
         raise InputError(
             f"{content.name} is a report, from which no network can be read; write a .json "
             "or .bif beside it, and read that"
-        )
-    ending = PurePath(content.name).suffix.lower().lstrip(".")
-    if format_name is None and ending in TABLES:
-        table, made = shlex.quote(content.name), shlex.quote(f"{PurePath(content.name).stem}.bif")
-        raise InputError(
-            f"{content.name} is a table, not a network; learn a network first: type "
-            f"parentage learn {table} --auto -o {made}"
         )
     kind = _format_of(content.name, format_name, known=READABLE)
     if kind == "dot" or kind in PICTURES:
