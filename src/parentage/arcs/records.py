@@ -299,7 +299,7 @@ def within_text(
 ) -> str:
     """Say how many networks are within a factor of the best; at least so many if not complete.
 
-    Under a ``score`` that is no log posterior the factor is a difference of scores.
+    Unless the ``score`` is a log posterior, the factor is a difference of scores.
 
     >>> within_text(1, 1, 20.0, "bic", complete=True)
     '1 network in 1 equivalence class has at least 1/20 of the posterior probability of the best'
