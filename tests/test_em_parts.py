@@ -223,13 +223,13 @@ def test_support_is_refused_before_any_work(tmp_path: Path) -> None:
         mock.patch.object(structural_em, "complete_and_score", side_effect=AssertionError),
         mock.patch.object(pipeline, "search_table", side_effect=AssertionError),
     ):
-        with pytest.raises(InputError, match="missing='em' completes missing values"):
+        with pytest.raises(InputError, match="missing='em' cannot be bootstrapped: it completes"):
             support(holes, missing="em")
-        with pytest.raises(InputError, match="missing='em' completes missing values"):
+        with pytest.raises(InputError, match="missing='em' cannot be bootstrapped: it completes"):
             support(holes, missing="em", need=False, bootstrap=2)
-        assert "--missing em completes" in refused("support", str(data), "--recipe", recipe)
+        assert "em cannot be bootstrapped" in refused("support", str(data), "--recipe", recipe)
         page = str(tmp_path / "page.html")
-        assert "--missing em completes" in refused(
+        assert "em cannot be bootstrapped" in refused(
             "report", str(data), "--recipe", recipe, "-o", page
         )
 

@@ -289,7 +289,7 @@ def test_columns_that_never_meet_are_never_joined() -> None:
     assert all("v0" not in c.parents for c in lists["v1"])
     assert learn(table, score="pnal:0.01").network.n_arcs == 2
     said = explain(table, "v0", ["v1", "v2"], score="pnal:0.01")
-    assert "never observed in one row" in str(said)
+    assert "never observed together in one row" in str(said)
     assert said.to_dict()["score"] is None
     required = Constraints(required=frozenset({("v1", "v0")}))
     with pytest.raises(ConstraintError, match=r"'v0' and its required parents \(v1\) are never"):
