@@ -11,6 +11,7 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
 
 from command import run
@@ -22,6 +23,7 @@ from parentage.scoring.candidates import score, score_table
 from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
 from parentage.work import checkpoint
+from parentage.work.array_files import GrowingArray
 from parentage.work.checkpoint import ARRAY, LOCK, Checkpoint, opened
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -319,3 +321,13 @@ def test_a_start_that_is_an_incumbent_may_change(tmp_path: Path) -> None:
         again = learn(source, checkpoint=folder, start=start)
         assert again.optimal
         assert again.score == pytest.approx(whole.score)
+
+
+def test_a_file_that_is_left_open_is_closed_without_a_warning(tmp_path: Path) -> None:
+    """A search that is stopped leaves its files; the warning would reach whoever runs next."""
+    array = GrowingArray(tmp_path, "rows", np.dtype(np.int64), ())
+    array.append(np.arange(3))
+    file = array._file
+    assert file is not None and not file.closed
+    del array
+    assert file.closed

@@ -57,9 +57,9 @@ class GrowingArray:
     def __init__(
         self, folder: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]
     ) -> None:
+        self._file: BinaryIO | None = None
         self.path, self.dtype, self.shape = folder / name, dtype, shape
         self.rows, self._check = 0, 0
-        self._file: BinaryIO | None = None
 
     @property
     def nbytes(self) -> int:
@@ -108,6 +108,10 @@ class GrowingArray:
         if self._file is not None:
             self._file.close()
             self._file = None
+
+    def __del__(self) -> None:
+        """Close the file of a search that was left where it was stopped."""
+        self.close()
 
     def remove(self) -> None:
         """Delete the file; what is mapped stays readable."""
