@@ -499,8 +499,8 @@ def test_a_step_that_is_interrupted_leaves_the_one_before(monkeypatch: pytest.Mo
     assert account.completion is not None
     assert len(account.completion.steps) == 1
     assert not account.completion.settled
-    assert found.solution.score == pytest.approx(account.completion.steps[0].expected)
-    assert learn_lists(found.lists).score == pytest.approx(found.solution.score)
+    assert found.score == pytest.approx(account.completion.steps[0].expected)
+    assert learn_lists(found.lists).score == pytest.approx(found.score)
 
 
 def test_json_of_incomplete_data_has_probabilities(tmp_path: Path) -> None:

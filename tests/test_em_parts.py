@@ -189,19 +189,19 @@ def test_an_iteration_that_is_ended_answers_with_its_last_network() -> None:
     scoring = Scoring(score="bic")
     with mock.patch.object(structural_em, "MOST_STEPS", 1):
         done = complete_and_score(holes, scoring, Context(), start=empty)
-    assert done.solution.optimal and not done.solution.scope.settled
-    assert done.solution.network.n_arcs > 0
+    assert done.optimal and not done.scope.settled
+    assert done.network.n_arcs > 0
     found = pipeline.Gathered(done.lists, holes, scoring, completed=done)
     late = Stop().at_once()
     for how in (Optimising(), Optimising(seed=3)):
         answer = pipeline.optimise(found, how, Context(late), start=Start(empty))
-        assert answer.score == done.solution.score
+        assert answer.score == done.score
         assert "on data completed by the previous network" in answer.proof()
         assert answer.finding.to_dict()["settled"] is False
     assert pipeline.optimise(found, Optimising(), Context(late), Start(empty)).optimal
     whole = pipeline.Gathered(done.lists, holes, scoring)
     before = pipeline.optimise(whole, Optimising(seed=3), Context(late), Start(empty))
-    assert before.network.n_arcs == 0 or before.score <= done.solution.score
+    assert before.network.n_arcs == 0 or before.score <= done.score
 
 
 def test_no_step_is_worse_than_the_network_before() -> None:

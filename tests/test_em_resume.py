@@ -165,9 +165,9 @@ def test_what_was_tried_is_known_after_a_break(
 
     def to_and_fro(
         work: StructuralEM, data: Table, settings: Scoring, context: Context, start: Network
-    ) -> tuple[CandidateLists, Solution]:
-        lists, solution = solve(work, data, settings, context, start)
-        return lists, replace(solution, network=other if start == one else one)
+    ) -> Solution:
+        solution = solve(work, data, settings, context, start)
+        return replace(solution, network=other if start == one else one)
 
     monkeypatch.setattr(StructuralEM, "_solve", to_and_fro)
     monkeypatch.setattr(structural_em, "_is_best", lambda *_: True)

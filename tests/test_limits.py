@@ -283,7 +283,7 @@ def test_no_step_is_begun_that_cannot_be_finished() -> None:
     completion = found.lists.known().completion
     assert completion is not None
     assert len(completion.steps) == completion.starts == 1
-    assert found.solution.network.n_arcs > 0
+    assert found.network.n_arcs > 0
 
 
 def test_info_speaks_of_completion(tmp_path: Path) -> None:

@@ -50,6 +50,7 @@ from parentage.optimise.solution import Solution
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Scope
 from parentage.scoring.constraints import Constraints
+from parentage.scoring.lists import CandidateLists
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -256,6 +257,7 @@ def solution(gap: float = 0.0) -> Solution:
         record=SearchRecord((8,), 76, 76),
         trace=(),
         seconds=0.25,
+        lists=CandidateLists.from_families({name: [(0.0, [])] for name in ASIA.names}),
     )
 
 

@@ -349,7 +349,7 @@ def test_gains_of_completed_data() -> None:
     """Weighted rows, counted in a dictionary; the two ways to a solution agree."""
     table = with_holes(parentage.datasets.chest_clinic(300), 3)
     found = complete_and_score(table, Scoring(), Context())
-    data, network = found.table, found.solution.network
+    data, network = found.table, found.network
     assert data is not None and data.unit_bits
     assert not data.has_holes
 
@@ -369,12 +369,12 @@ def test_gains_of_completed_data() -> None:
         members = network.parents_of(child)
         rest = tuple(p for p in members if p != parent)
         truth = likelihood(child, members) - likelihood(child, rest)
-        assert found.solution.gains[parent, child] == pytest.approx(truth, abs=1e-6)
-    assert parentage.learn(table, missing="em").gains == found.solution.gains
+        assert found.gains[parent, child] == pytest.approx(truth, abs=1e-6)
+    assert parentage.learn(table, missing="em").gains == found.gains
     again = parentage.learn(
         table, missing="em", advanced=parentage.Advanced(engine="subsets")
     ).gains
-    assert again == pytest.approx(found.solution.gains)
+    assert again == pytest.approx(found.gains)
 
 
 def test_gains_leave_out_arcs_that_the_lists_cannot_judge() -> None:

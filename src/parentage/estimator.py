@@ -210,7 +210,7 @@ class ParentageLearner:
         running = Running(self._threads(), self.time_limit)
         stop = running.stop()
         found = pipeline.run(source, self._asked(), running, Scaling())
-        if found.table is None or found.lists is None:
+        if found.table is None:
             raise InputError("the estimator learns from tables; give lists to parentage.learn")
         if target is not None:
             found.table.index(target)

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
     from parentage.optimise import Solution
     from parentage.scoring.candidates import Searched
     from parentage.scoring.constraints import Prior
-    from parentage.structural_em import Completed
     from parentage.work.context import Context
     from parentage.work.progress import Report
 
@@ -152,8 +151,9 @@ class Gathered:
     most_work: float = math.inf
     """Work of the solver for proving that network, infinite under a time limit."""
     first: Network | None = None
-    completed: Completed | None = None
-    """The data completed last and the best network on them, where networks complete the data."""
+    completed: Solution | None = None
+    """The best network on the data completed last, which are its table, where networks complete
+    the data."""
 
 
 def gather(
@@ -378,9 +378,9 @@ def optimise(
     stop, expanded, completed = context.stop, found.expanded, found.completed
     interrupted = stop.cancelled.is_set()
     if completed is not None:
-        if completed.solution.stopped in (None, "gap"):
-            return completed.solution
-        start = replace(start, network=completed.solution.network)
+        if completed.stopped in (None, "gap"):
+            return completed
+        start = replace(start, network=completed.network)
     if expanded is not None:
         cuts, steps = expanded.cuts or None, expanded.steps
         start = replace(start, network=expanded.network, cuts=cuts, steps=steps)
@@ -402,7 +402,7 @@ def optimise(
         solution = _with_expanding(solution, found.lists, expanded)
     scored = found.table if completed is None else completed.table
     if scored is not None:
-        solution = solution.with_gains(found.lists, scored)
+        solution = solution.with_gains(scored)
     if interrupted and not solution.optimal:
         return replace(solution, stopped="interrupt")
     return solution

@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Floats, Ints
     from parentage.optimise import Solution
-    from parentage.scoring.lists import CandidateLists
     from parentage.scoring.settings import Scoring
     from parentage.work.checkpoint import Slot
     from parentage.work.context import Context
@@ -64,14 +63,6 @@ MOST_UNITS = 2**24
 MOST_BITS, FEWEST_BITS = 10, 4
 
 
-class Completed(NamedTuple):
-    """The data completed last, their lists, and the best network on them."""
-
-    lists: CandidateLists
-    solution: Solution
-    table: Table
-
-
 @dataclass(frozen=True)
 class Iterate:
     """Where the iteration from one start is: after ``tried``, ``network`` is the best one.
@@ -84,7 +75,8 @@ class Iterate:
     """The networks that completed the data so far, in turn."""
     completion: Completion | None = None
     """The steps so far; None before the first."""
-    found: Completed | None = field(default=None, compare=False)
+    found: Solution | None = field(default=None, compare=False)
+    """That network, with the data completed last as its table."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, but for what was found; :meth:`from_dict` is the way back."""
@@ -108,12 +100,13 @@ def complete_and_score(
     *,
     optimising: Optimising | None = None,
     start: Network | None = None,
-) -> Completed:
-    """Iterate until the network repeats; return the lists of the data completed by it.
+) -> Solution:
+    """Iterate until the network repeats; return the best network on the data completed by it.
 
-    Their account is that of the table with missing values, and has the steps. The solution is that
-    of these lists: where the iteration was ended before the network repeated, its proof speaks of
-    data that the network before completed. Every step is solved with the settings ``optimising``.
+    These data are its table, and its lists are theirs; their account is that of the table with
+    missing values, and has the steps. Where the iteration was ended before the network repeated,
+    the proof speaks of data that the network before completed. Every step is solved with the
+    settings ``optimising``.
     What is done is saved in the checkpoint of the context; levels that do not fit into memory go to
     its folder for exchange.
 
@@ -126,24 +119,25 @@ def complete_and_score(
     """
     work = StructuralEM(table, settings, optimising or Optimising(), context, start)
     try:
-        (lists, solution, completed), completion = work.best_end()
+        found, completion = work.best_end()
     finally:
         work.save()
     account = replace(
-        lists.known(),
+        found.lists.known(),
         rows=table.n_rows,
         data=table.digest,
         recipe=table.recipe,
         missing_cells=tuple(int(n) for n in table.missing_cells),
         completion=replace(completion, empty_rows=table.n_rows - work.table.n_rows),
     )
-    lists, proof = replace(lists, account=account), solution.certificate
+    lists, proof = replace(found.lists, account=account), found.certificate
     found = replace(
-        solution,
-        scope=replace(solution.scope, origin=account),
+        found,
+        lists=lists,
+        scope=replace(found.scope, origin=account),
         certificate=None if proof is None else replace(proof, lists=lists),
     )
-    return Completed(lists, found.with_gains(lists, completed), completed)
+    return found if found.table is None else found.with_gains(found.table)
 
 
 class StructuralEM:
@@ -209,7 +203,7 @@ class StructuralEM:
         if self._slot is not None and self._slot.due():
             self.save()
 
-    def best_end(self) -> tuple[Completed, Completion]:
+    def best_end(self) -> tuple[Solution, Completion]:
         """Iterate from the start that was given, or from both of our own; return the better end."""
         start = self.start
         if start is not None:
@@ -229,16 +223,16 @@ class StructuralEM:
         found, completion = self._found(best)
         return found, replace(completion, starts=2)
 
-    def _found(self, end: Iterate) -> tuple[Completed, Completion]:
+    def _found(self, end: Iterate) -> tuple[Solution, Completion]:
         """Return what was found at an end; after a break its last step makes it again."""
         before, completion = _last_step(end)
         if end.found is not None:
             return end.found, completion
         theta, _ = self._parameters(before)
         completed = completed_table(before, self.table, theta, completion.bits, self.numbers)
-        lists, solution = self._solve(completed, self.settings, self.context, end.network)
+        solution = self._solve(completed, self.settings, self.context, end.network)
         settled = completion.settled and not self.stop.is_over()
-        return Completed(lists, solution, completed), replace(completion, settled=settled)
+        return solution, replace(completion, settled=settled)
 
     def _solve(
         self,
@@ -246,7 +240,7 @@ class StructuralEM:
         settings: Scoring,
         context: Context,
         start: Network | None = None,
-    ) -> tuple[CandidateLists, Solution]:
+    ) -> Solution:
         """Score a table and find its best network, from ``start`` on: none that is worse."""
         lists = score_table(table, settings, context.share(0.5))
         alone = self.optimising.engine == "orders"
@@ -258,11 +252,11 @@ class StructuralEM:
             constraints=settings.constraints,
             start=Start(start),
         )
-        return lists, solution
+        return replace(solution, table=table)
 
     def _first_network(self, settings: Scoring) -> Network:
         """Return a network to begin with, found in half of the time that is left."""
-        return self._solve(self.table, settings, self.context.share(0.5))[1].network
+        return self._solve(self.table, settings, self.context.share(0.5)).network
 
     def _few_parents(self) -> dict[str, int]:
         """Return limits for a start under a light penalty, which by itself ends no search."""
@@ -309,9 +303,9 @@ class StructuralEM:
             if cut and last is not None:
                 return last
             completed = completed_table(network, self.table, theta, bits, self.numbers)
-            lists, solution = self._solve(completed, self.settings, self.context, network)
+            solution = self._solve(completed, self.settings, self.context, network)
             stopped = self.stop.is_over()
-            if last is not None and not lists.account.complete and stopped:
+            if last is not None and not solution.lists.account.complete and stopped:
                 return last
             steps.append(
                 EmStep(
@@ -323,12 +317,11 @@ class StructuralEM:
                     solution.optimal,
                 )
             )
-            best = not cut and solution.optimal and _is_best(network, lists, solution)
+            best = not cut and solution.optimal and _is_best(network, solution)
             settled = best and _completes_alike(network, solution.network)
             completion = Completion(tuple(steps), settled, bits, completed.stored_rows)
-            found = Completed(lists, solution, completed)
             tried = (*tried, network)
-            last = Iterate(solution.network, tried, completion, found)
+            last = Iterate(solution.network, tried, completion, solution)
             if stopped:
                 return last
             again = solution.network in (known, network) or (best and solution.network in tried)
@@ -395,18 +388,18 @@ def _completes_alike(network: Network, other: Network) -> bool:
     return network == other or network.equivalence_class() == other.equivalence_class()
 
 
-def _is_best(network: Network, lists: CandidateLists, solution: Solution) -> bool:
-    """Whether a network scores as much on these lists as the best one."""
+def _is_best(network: Network, solution: Solution) -> bool:
+    """Whether a network scores as much on the lists of a solution as that one."""
     if network == solution.network:
         return True
     total = 0.0
     for name in network.names:
         parents = frozenset(network.parents_of(name))
-        score = lists.subsets_of(name, parents).get(parents)
+        score = solution.lists.subsets_of(name, parents).get(parents)
         if score is None:
             return False
         total += score
-    return total >= solution.score - lists.known().tolerance
+    return total >= solution.score - solution.lists.known().tolerance
 
 
 def completed_table(

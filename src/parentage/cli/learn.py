@@ -287,9 +287,7 @@ def with_gains(solution: Solution, work: Material) -> Solution:
     account = work.lists.account
     if work.found.table is not None or work.table is None or not isinstance(account, Account):
         return solution
-    return (
-        solution if account.completion is not None else solution.with_gains(work.lists, work.table)
-    )
+    return solution if account.completion is not None else solution.with_gains(work.table)
 
 
 def recipe_of(work: Material) -> Recipe | None:

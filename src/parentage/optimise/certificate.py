@@ -105,9 +105,9 @@ def certificate_of(run: Run) -> Certificate | None:
 
 
 def _provable(part: Part) -> bool:
-    if part.proof.closed_by == "subsets":
+    if part.closed_by == "subsets":
         return part.problem.n <= MOST_VARIABLES
-    return all(_provable(piece) for piece in part.proof.pieces)
+    return all(_provable(piece) for piece in part.pieces)
 
 
 def whole_unit(scores: Floats) -> tuple[dict[str, int], float, Ints]:
@@ -185,7 +185,7 @@ class _Writer:
         """Choose how finely multipliers are written, so that no number becomes too large."""
         most = float(largest)
         for part in self.run.all_parts():
-            for node in _all_nodes(part.proof.root):
+            for node in _all_nodes(part.root):
                 for step in (*node.steps, node.best):
                     if step is not None:
                         weights = [_largest(cut) for cut in step[0]]
@@ -207,7 +207,7 @@ class _Writer:
             return min(ties, self._cost(part))
         gap = min(run.tolerance, max(run.tolerance / 2, part.best_cost - part.bound))
         own = int((gap + run.slack) * self.factor) + n * rounded
-        return max(own, sum(self._tolerance(piece) for piece in part.proof.pieces))
+        return max(own, sum(self._tolerance(piece) for piece in part.pieces))
 
     def _cost(self, part: Part) -> int:
         """Return the whole cost of the incumbent of a part."""
@@ -238,14 +238,14 @@ class _Writer:
 
     def _part(self, written: dict[str, Any], part: Part) -> None:
         """Write how a part was closed."""
-        if part.proof.closed_by in ("subsets", "forest"):
-            written[part.proof.closed_by] = True
-        elif part.proof.root is None:
+        if part.closed_by in ("subsets", "forest"):
+            written[part.closed_by] = True
+        elif part.root is None:
             written["steps"] = [["round", [], []]]
         else:
-            self._node(written, part.proof.root, part)
-            if part.proof.pieces:
-                self._split(written, part.proof.pieces)
+            self._node(written, part.root, part)
+            if part.pieces:
+                self._split(written, part.pieces)
 
     def _node(self, written: dict[str, Any], node: Node, part: Part) -> None:
         """Write the steps of a node, and the nodes below it."""

@@ -382,7 +382,7 @@ def root_lagrangian(part: Part) -> tuple[float, Floats] | None:
 
     All sets count, those that were removed, too.
     """
-    root = part.proof.root
+    root = part.root
     if root is None or root.best is None:
         return None
     cuts, y = root.best
@@ -402,10 +402,10 @@ def solve_root(
     take = cutter.lp.put_by if part.begun else cutter.lp.add
     take(part.cuts)
     part.cuts = cutter.lp.cuts
-    part.proof.root = root = cutter.root()
+    part.root = root = cutter.root()
     if not cutter.repeat(root):
         cutter.work(root)
-    part.proof.root_bound = part.bound
+    part.root_bound = part.bound
     return cutter, root
 
 

@@ -103,7 +103,7 @@ def solve_parts(run: Run) -> None:
     rest = [part for part in run.parts if part.problem.n > TINY]
     moment = run.stop.moment()
     for part in tiny:
-        if not part.proof.fewest_arcs:
+        if not part.fewest_arcs:
             moment -= solve_in_time(part, moment)
     if engine == "orders":
         limited = run.stop.seconds_left < math.inf
@@ -169,7 +169,7 @@ def finish(part: Part, pool: Executor | None = None) -> None:
     affordable = work_of_subsets(n) <= part.run.work_left
     if granted < math.inf and affordable and not part.proven and not part.stopped():
         solve_subsets(part)
-        part.proof.fewest_arcs = False
+        part.fewest_arcs = False
 
 
 def split_or_branch(part: Part, cutter: Cutter, root: Node, pool: Executor | None) -> None:
@@ -233,18 +233,19 @@ def conclude(run: Run) -> Solution:
         scope=scope_of(lists, run.tolerance),
         gains=listed_gains(network, lists),
         engine=" + ".join(engines) or "best set of each variable",
-        ties="fewest arcs" if all(part.proof.fewest_arcs for part in run.parts) else "unknown",
+        ties="fewest arcs" if all(part.fewest_arcs for part in run.parts) else "unknown",
         stopped=None if proven else run.stop_reason,
         record=record_of(run),
         trace=(*steps, (seconds, score, bound)),
         seconds=seconds,
+        lists=lists,
         certificate=certificate_of(run),
     )
 
 
 def record_of(run: Run) -> SearchRecord:
     """Gather what the engines counted."""
-    bounds = [(part.best_cost, part.proof.root_bound) for part in run.parts]
+    bounds = [(part.best_cost, part.root_bound) for part in run.parts]
     roots = [cost - bound for cost, bound in bounds if bound is not None]
     gap = math.fsum(roots) if roots else None
     record = SearchRecord(

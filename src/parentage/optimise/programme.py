@@ -47,9 +47,6 @@ SLICE = 4000
 GRID = 2.0**34
 """Multipliers are whole multiples of one over this."""
 
-CHUNKS = 50
-"""The entries of cuts stand in at most this number of arrays, which are joined then."""
-
 BINDING = 1e-9
 """Multipliers below this are zero."""
 
@@ -79,7 +76,7 @@ class CutLP:
         self.y: Floats = np.zeros(0)
         self.age: Ints = np.zeros(0, np.int64)
         self.active: Ints = np.zeros(0, np.int64)
-        self._terms: list[tuple[Ints, Ints, Floats]] = []  # of all rows, for the pool
+        self._entries = _joined([], 0)  # of all rows, for the pool
         self.work = 0
         self.kept: Ints = np.zeros(0, np.int64)
         self.at: Ints = np.full(problem.m, -1, np.int64)
@@ -249,8 +246,9 @@ class CutLP:
     def put_by(self, found: Sequence[Cut]) -> None:
         """Add cuts to the pool."""
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]
-        if rows:
-            self._terms.append(_joined(rows, len(self.rows)))
+        (owner, columns, values), new = self._entries, _joined(rows, len(self.rows))
+        owner, columns = np.concatenate([owner, new[0]]), np.concatenate([columns, new[1]])
+        self._entries = owner, columns, np.concatenate([values, new[2]])
         self.cuts.extend(found)
         self.rows.extend(rows)
         self.counts.update(cut.family for cut in found)
@@ -262,12 +260,10 @@ class CutLP:
         pool = np.delete(np.arange(len(self.rows)), self.active)
         if len(pool) == 0 or most <= 0:
             return []
-        if len(self._terms) > CHUNKS:
-            self._terms = [_joined(self.rows, 0)]
         beyond = -np.array([row.side for row in self.rows])
-        for owner, columns, values in self._terms:
-            beyond += np.bincount(owner, values * self.x[columns], len(beyond))
-            self.work += len(owner)
+        owner, columns, values = self._entries
+        beyond += np.bincount(owner, values * self.x[columns], len(beyond))
+        self.work += len(owner)
         violated = pool[np.argsort(-beyond[pool], kind="stable")[:most]]
         violated = violated[beyond[violated] > self._tuning.least]
         self.age[violated] = 0
@@ -308,7 +304,7 @@ class CutLP:
             kept = np.flatnonzero(keep)
             self.cuts[:] = [self.cuts[i] for i in kept]  # in place: the part has the same list
             self.rows = [self.rows[i] for i in kept]
-            self._terms = [_joined(self.rows, 0)]
+            self._entries = _joined(self.rows, 0)
             self.y, self.age = self.y[kept], self.age[kept]
 
     def compact(self) -> None:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -217,7 +217,7 @@ class Run:
         """Return the parts, and the smaller ones that they were split into."""
         found = list(self.parts)
         for part in found:
-            found.extend(part.proof.pieces)
+            found.extend(part.pieces)
         return found
 
     def save(self) -> None:
@@ -281,31 +281,6 @@ class Run:
             slot.write(self.to_state)
 
 
-@dataclass(eq=False)
-class PartProof:
-    """How a part was closed: all that a certificate needs.
-
-    Parameters
-    ----------
-    closed_by
-        The engine that showed it, ``"bound"`` if the first bound was met, empty while it is open.
-    fewest_arcs
-        Whether no network of the same cost has fewer arcs.
-    root
-        The first node, if the part was cut.
-    root_bound
-        The bound that cutting reached at that node.
-    pieces
-        Smaller parts that it was split into when sets that cannot improve were removed.
-    """
-
-    closed_by: str = ""
-    fewest_arcs: bool = False
-    root: Node | None = None
-    root_bound: float | None = None
-    pieces: list[Part] = field(default_factory=list)
-
-
 class Part:
     """What is known about one strongly connected part of the problem: an incumbent and a proof.
 
@@ -313,6 +288,12 @@ class Part:
     indices into the problem; ``found_by`` the engine that found or proved it. ``cuts`` are those
     that the part begins with, then those of its linear programme, as positions in it. ``begun``
     are rounds of an earlier run, as multipliers of those that it begins with.
+
+    How it was closed, for a certificate: ``closed_by`` is the engine that showed it, ``"bound"`` if
+    the first bound was met, empty while it is open; ``fewest_arcs`` says whether no network of the
+    same cost has fewer arcs. ``root`` is the first node, if the part was cut, ``root_bound`` the
+    bound that cutting reached there. ``pieces`` are smaller parts that it was split into when sets
+    that cannot improve were removed.
     """
 
     def __init__(self, run: Run, problem: Problem) -> None:
@@ -321,7 +302,11 @@ class Part:
         self.cost = math.inf
         self.choice: Ints = np.full(problem.n, -1, np.int64)
         self.found_by = "orders"
-        self.proof = PartProof()
+        self.closed_by = ""
+        self.fewest_arcs = False
+        self.root: Node | None = None
+        self.root_bound: float | None = None
+        self.pieces: list[Part] = []
         self.counted = SearchRecord()
         self.cuts: list[Cut] = []
         self.begun: list[Floats] = []
@@ -330,8 +315,8 @@ class Part:
     @property
     def engine(self) -> str:
         """The engine that proved or found the incumbent; those of its pieces if it was split."""
-        pieces = {piece.engine for piece in self.proof.pieces if piece.problem.n > 1}
-        joined = "" if self.proof.closed_by else " + ".join(sorted(pieces))
+        pieces = {piece.engine for piece in self.pieces if piece.problem.n > 1}
+        joined = "" if self.closed_by else " + ".join(sorted(pieces))
         return joined or self.found_by
 
     def offer(self, choice: Ints, engine: str) -> bool:
@@ -345,7 +330,7 @@ class Part:
         self.cost, self.choice, self.found_by = cost, choice.copy(), engine
         if self.cost - self._bound < self.run.rounding / 2:
             self.prove(engine, fewest_arcs=True)
-            self.proof.closed_by = "bound"
+            self.closed_by = "bound"
         else:
             self.run.note(engine, changed=True)
         return True
@@ -367,7 +352,7 @@ class Part:
     def prove(self, engine: str, *, fewest_arcs: bool = False) -> None:
         """Say that the incumbent is best, and which engine showed it."""
         self._bound, self.found_by = self.cost, engine
-        self.proof.closed_by, self.proof.fewest_arcs = engine, fewest_arcs
+        self.closed_by, self.fewest_arcs = engine, fewest_arcs
         self.run.note(engine, changed=True)
 
     def solved(self, choice: Ints, engine: str, *, fewest_arcs: bool) -> None:
@@ -386,14 +371,14 @@ class Part:
 
     def split(self, problems: list[Problem]) -> list[Part]:
         """Continue with smaller problems, made by leaving out sets that cannot improve."""
-        self.proof.pieces = [Part(self.run, problem) for problem in problems]
-        return self.proof.pieces
+        self.pieces = [Part(self.run, problem) for problem in problems]
+        return self.pieces
 
     def take_cuts(self) -> list[Cut]:
         """Return the cuts; before the part is cut those that the run began with."""
         start = self.run.start
         known = start.cuts or ()
-        if self.proof.root is None and not self.cuts and known:
+        if self.root is None and not self.cuts and known:
             position = {int(v): i for i, v in enumerate(self.problem.variables)}
             found: dict[object, Cut] = {}
             at: dict[int, list[int]] = {}
@@ -418,7 +403,7 @@ class Part:
 
         Before the root is begun they are those of the earlier run.
         """
-        root = self.proof.root
+        root = self.root
         if root is None or root.best is None:
             return [(self.cuts, prices) for prices in self.begun]
         last = [] if root.telling and root.telling[-1] is root.best else [root.best]
@@ -427,7 +412,7 @@ class Part:
     @property
     def bound(self) -> float:
         """Lower bound on the cost of any network."""
-        lower = math.fsum(piece.bound for piece in self.proof.pieces)
+        lower = math.fsum(piece.bound for piece in self.pieces)
         return min(self.best_cost, max(self._bound, lower))
 
     @property
@@ -436,7 +421,7 @@ class Part:
         return min(self.cost, self._cost_of_pieces())
 
     def _cost_of_pieces(self) -> float:
-        pieces = self.proof.pieces
+        pieces = self.pieces
         return math.fsum(piece.best_cost for piece in pieces) if pieces else math.inf
 
     @property
@@ -454,8 +439,8 @@ class Part:
 
     def write(self, chosen: Ints) -> None:
         """Enter the incumbent's sets into ``chosen``."""
-        if self.proof.pieces and self._cost_of_pieces() <= self.cost:
-            for piece in self.proof.pieces:
+        if self.pieces and self._cost_of_pieces() <= self.cost:
+            for piece in self.pieces:
                 piece.write(chosen)
         else:
             chosen[self.problem.variables] = self.problem.sets[self.choice]

@@ -79,6 +79,8 @@ class Solution:
         ``(seconds, score, bound)`` of the best network so far, at each improvement and at the end.
     seconds
         Wall time of the search.
+    lists
+        The lists that the network was learned from.
     certificate
         The proof, for writing and checking; None if nothing is proven, or if the proof cannot be
         checked (dynamic programming over more than 28 variables).
@@ -88,8 +90,8 @@ class Solution:
         Whether gains compare with listed sets instead of the family without the parent.
     compared
         What the network was compared with, if scoring was stopped early.
-    table, lists
-        The data and the lists that the network was learned from, for :meth:`save`.
+    table
+        The data behind the lists; of completed data, until the whole path is done, those.
     """
 
     network: Network
@@ -104,12 +106,12 @@ class Solution:
     record: SearchRecord
     trace: tuple[TracePoint, ...]
     seconds: float
+    lists: CandidateLists = field(compare=False, repr=False)
     certificate: Certificate | None = field(default=None, compare=False, repr=False)
     cuts: tuple[Cut, ...] = field(default=(), compare=False, repr=False)
     listed_gains: bool = True
     compared: Compared | None = None
     table: Table | None = field(default=None, compare=False, repr=False)
-    lists: CandidateLists | None = field(default=None, compare=False, repr=False)
 
     @property
     def gap(self) -> float:
@@ -166,11 +168,11 @@ class Solution:
             raise InputError("this is the support of another network")
         return replace(self, network=support.network)
 
-    def with_gains(self, lists: CandidateLists, table: Table) -> Solution:
+    def with_gains(self, table: Table) -> Solution:
         """Return the solution with the gains on the table that the lists were made from."""
-        account = lists.known()
+        account = self.lists.known()
         gains = arc_gains(
-            self.network, merged(table), account.score, account.log_base, account.prior, lists
+            self.network, merged(table), account.score, account.log_base, account.prior, self.lists
         )
         return replace(self, gains=gains, listed_gains=False)
 
