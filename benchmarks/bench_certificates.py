@@ -75,7 +75,7 @@ def certificate(
     lists: CandidateLists, name: str, engine: str, kept: Path | None
 ) -> Document | None:
     """The certificate of an instance, from the folder or learned; None if it is not proven."""
-    from parentage.optimise import learn_lists
+    from parentage.pipeline import Advanced, learn
 
     place = None if kept is None else kept / f"{name}.{engine}.json"
     if place is not None and place.exists():
@@ -83,7 +83,8 @@ def certificate(
         return content
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        proof = learn_lists(lists, engine=engine, time_limit=LIMIT, threads=1).certificate
+        how = Advanced(engine=engine)
+        proof = learn(lists, time_limit=LIMIT, threads=1, advanced=how).certificate
     content = None if proof is None else proof.document
     if place is not None:
         place.write_text(json.dumps(content))

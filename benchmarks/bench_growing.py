@@ -19,7 +19,6 @@ import numpy as np
 import measure
 from parentage.data.reading import read_table
 from parentage.data.table import MISSING, Table
-from parentage.optimise import learn_lists
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
@@ -73,12 +72,12 @@ def measured(job: str, way: str) -> dict[str, Any]:
     else:
         most = int(way[-1])
         lists = score(table, max_parents=most, threads=THREADS, **settings)
-        solution = learn_lists(
+        solution = learn(
             lists,
-            engine="orders",
             time_limit=SECONDS,
             threads=THREADS,
             constraints=settings.get("constraints"),
+            advanced=Advanced(engine="orders"),
         )
     if solution.stopped == "interrupt":
         raise SystemExit("interrupted: this is not what was to be measured")

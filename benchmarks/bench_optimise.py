@@ -30,12 +30,13 @@ from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import measure
-from parentage.optimise import cutting, learn_lists, separation
+from parentage.optimise import cutting, separation
 from parentage.optimise.cutting import CutBandit
 from parentage.optimise.engines import solve
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING, Tuning
+from parentage.pipeline import Advanced, learn
 from parentage.scoring.formats import read_lists
 from parentage.work.context import Context
 from parentage.work.stop import Stop
@@ -227,8 +228,8 @@ def compile_kernels() -> None:
     """Run every engine once on something small."""
     lists = instance("water1000_BIC")
     for engine in ("orders", "branch-and-cut"):
-        learn_lists(lists, engine=engine, threads=THREADS, time_limit=5.0)
-    learn_lists(instance("zoo_BIC"), engine="subsets", threads=THREADS)
+        learn(lists, threads=THREADS, time_limit=5.0, advanced=Advanced(engine=engine))
+    learn(instance("zoo_BIC"), threads=THREADS, advanced=Advanced(engine="subsets"))
 
 
 def timed(
@@ -432,7 +433,7 @@ def from_table(name: str, limit: float) -> Record:
     cpu, began = time.process_time(), time.monotonic()
     lists = score(table, threads=THREADS)
     scoring = time.monotonic() - began
-    solution = learn_lists(lists, threads=THREADS, time_limit=limit)
+    solution = learn(lists, threads=THREADS, time_limit=limit)
     record: Record = {
         "variables": table.n_variables,
         "rows": table.n_rows,

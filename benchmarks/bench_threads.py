@@ -23,7 +23,6 @@ import parentage
 from bench_scale import table_of
 from parentage.growth.anytime import Anytime
 from parentage.growth.growth import Growth
-from parentage.optimise import learn_lists
 from parentage.optimise.programme import CutLP
 from parentage.optimise.separation import LocalCuts
 
@@ -44,7 +43,7 @@ def scoring(table: str, score: str) -> Callable[[int], object]:
 def solving(instance: str) -> Callable[[int], object]:
     """Solve lists to proof: linear programmes, separation, order search."""
     lists = parentage.read_lists(measure.shared() / "data" / "instances" / instance)
-    return lambda threads: round(learn_lists(lists, threads=threads).score, 6)
+    return lambda threads: round(parentage.learn(lists, threads=threads).score, 6)
 
 
 def expansion(table: str) -> Callable[[int], object]:

@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import measure
 import parentage
-from parentage.optimise import learn_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -126,7 +125,7 @@ def instances() -> Iterator[Path]:
 
 def optimum_record(path: Path) -> Record:
     """Prove an instance: its optimum, and the digest of its proof."""
-    found = learn_lists(parentage.read_lists(path), seed=0, threads=1)
+    found = parentage.learn(parentage.read_lists(path), seed=0, threads=1)
     record = solution_record(found)
     if found.certificate is not None:
         document = found.certificate.document

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import parentage
 from parentage.cli.output import say_if_compiling
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from parentage.view.aligned import table_text
 
 SAMPLED_FROM = parentage.Network.from_parents(
@@ -101,7 +101,7 @@ def main() -> None:
     difference = solution.network.compare(SAMPLED_FROM)
     say(f"  {difference}")
     for parent, child in difference.missing:
-        cost = local_score(table, child) - local_score(table, child, [parent])
+        cost = family_score(table, child) - family_score(table, child, [parent])
         say(f"  {parent} → {child} would cost {cost:.2f}: too few rows show it.")
 
     say("\nWhy is xray no parent of dysp?")

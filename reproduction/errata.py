@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from parentage.data.table import Table
 from parentage.scoring.encoding import encode
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from reproduction.counting import PRINTED, STATED, parent_bounds
 from reproduction.published import COLUMNS, DATASETS, FIGURES, GLASS_EXAMPLE, IN_DEGREES
 
@@ -368,7 +368,7 @@ def best_parents(
 ) -> tuple[tuple[str, ...], float]:
     """Return the best parents among the variables before the child, and their score."""
     sets = (p for size in range(cap + 1) for p in itertools.combinations(sorted(before), size))
-    return max(((p, local_score(table, child, p)) for p in sets), key=lambda entry: entry[1])
+    return max(((p, family_score(table, child, p)) for p in sets), key=lambda entry: entry[1])
 
 
 # ---------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ import parentage
 from naive_network import is_acyclic
 from parentage.errors import ParentageWarning
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def every_network(
         sets = [s for k in range(len(others) + 1) for s in itertools.combinations(others, k)]
         sets = [s for s in sets if given.allowed(name, [names[u] for u in s])]
         options.append(
-            [(local_score(table, name, [names[u] for u in s], score=score), s) for s in sets]
+            [(family_score(table, name, [names[u] for u in s], score=score), s) for s in sets]
         )
     return [
         (math.fsum(score for score, _ in choice), parents)

@@ -21,7 +21,6 @@ from parentage.growth.anytime import Anytime, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.solving import UNSOLVED, ListSolver
 from parentage.network.record import Finding, NetworkRecord
-from parentage.optimise import learn_lists
 from parentage.optimise.cutting import root_lagrangian
 from parentage.optimise.engines import solve
 from parentage.optimise.run import Run, from_state
@@ -32,6 +31,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.work.context import Context
+from solving import learn_lists
 from strategies import each, random_table
 from test_growth import searched, wide_table
 

@@ -16,9 +16,9 @@ from parentage.check.document import FORMAT, MOST_MEMBERS, SETTINGS, STATED, VER
 from parentage.data.reading import read_table
 from parentage.errors import InputError
 from parentage.files.decoding import decoded
-from parentage.optimise import learn_lists
 from parentage.pipeline import learn
 from parentage.scoring.constraints import Constraints
+from solving import learn_lists
 from strategies import each
 from test_check import certificate
 from test_cli import SMALL, write

@@ -14,13 +14,13 @@ import pytest
 from naive_network import best_network, random_constraints, random_lists
 from parentage.check import check, sealed
 from parentage.errors import ConstraintError, ListsError
-from parentage.optimise import learn_lists
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 from strategies import each
 from test_forest import one_parent_lists
 from test_optimise_limits import hard_lists

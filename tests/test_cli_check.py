@@ -17,11 +17,11 @@ from parentage.check import Verdict, check, sealed
 from parentage.check.document import SETTINGS
 from parentage.check.verdict import terms_text
 from parentage.data.reading import read_table
-from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 from test_cli import SMALL, write
 from vipr_checker import check_vipr
 

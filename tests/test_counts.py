@@ -34,7 +34,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.encoding import distinct_rows, merged
 from parentage.scoring.explanation import explain
 from parentage.scoring.overview import overview
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from parentage.scoring.scores.node_average import rows_of_families
 from parentage.scoring.settings import Scoring
 from strategies import each
@@ -150,7 +150,7 @@ def test_lists_and_scores(name: str, seed: int) -> None:
         assert ours.digest == theirs.digest
         assert without_times(ours.account) == without_times(theirs.account)
     for child, parents in (("v0", ()), ("v4", ("v0", "v2")), ("v1", ("v0", "v3", "v4"))):
-        assert local_score(table, child, parents, score=name) == local_score(
+        assert family_score(table, child, parents, score=name) == family_score(
             whole, child, parents, score=name
         )
     own, of_rows = (explain(one, "v4", ["v0", "v2"], score=name) for one in (table, whole))
@@ -168,7 +168,7 @@ def test_lists_of_incomplete_data(seed: int, context: Any) -> None:
     constraints = parentage.Constraints(required=frozenset(context))
     how: dict[str, Any] = {"score": "pnal", "threads": 1, "constraints": constraints}
     assert score(table, **how).digest == score(whole, **how).digest
-    assert local_score(table, "v4", ("v0", "v2"), score="pnal") == local_score(
+    assert family_score(table, "v4", ("v0", "v2"), score="pnal") == family_score(
         whole, "v4", ("v0", "v2"), score="pnal"
     )
     assert explain(table, "v4", ["v0", "v2"], score="pnal") == explain(

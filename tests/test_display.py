@@ -20,7 +20,13 @@ from parentage.data.datasets import chest_clinic
 from parentage.errors import InputError
 from parentage.network.network import Network
 from parentage.work import progress as display
-from parentage.work.progress import Progress, Terminal, below_the_cell, in_notebook, shown
+from parentage.work.progress import (
+    Progress,
+    below_the_cell,
+    in_notebook,
+    on_the_terminal,
+    shown,
+)
 from parentage.work.stop import Stop, interruptible
 
 if TYPE_CHECKING:
@@ -99,15 +105,28 @@ def test_the_display_goes_when_the_work_fails(notebook: FakeNotebook) -> None:
     assert notebook.pages[-1] == ""
 
 
-def test_a_terminal_shows_every_stage() -> None:
+def displays_made(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Collect the displays of terminals that are made from now on."""
+    from rich import live
+
+    made, whole = list[Any](), live.Live
+
+    def watched(**settings: Any) -> Any:
+        made.append(whole(**settings))
+        return made[-1]
+
+    monkeypatch.setattr(live, "Live", watched)
+    return made
+
+
+def test_a_terminal_shows_every_stage(monkeypatch: pytest.MonkeyPatch) -> None:
     from rich.console import Console
 
-    stream = io.StringIO()
-    bars = Terminal(Console(file=stream, force_terminal=True, width=120))
-    for at in MOMENTS:
-        bars(at)
-        bars.display.refresh()
-    bars.close()
+    stream, displays = io.StringIO(), displays_made(monkeypatch)
+    with on_the_terminal(Console(file=stream, force_terminal=True, width=120)) as show:
+        for at in MOMENTS:
+            show(at)
+            displays[-1].refresh()
     text = stream.getvalue()
     for words in ("1 parent: 50 sets", "best -5.0000", "<a> → [b]", "2 of 9", "about 3 s left"):
         assert words in text, words
@@ -118,10 +137,9 @@ def test_messages_stand_above_the_bars(monkeypatch: pytest.MonkeyPatch) -> None:
 
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)  # as a process has it
     monkeypatch.setattr("sys.stderr", stream)
-    bars = Terminal(Console(stderr=True, force_terminal=True, width=120))
-    bars(MOMENTS[0])
-    say("a message")
-    bars.close()
+    with on_the_terminal(Console(stderr=True, force_terminal=True, width=120)) as show:
+        show(MOMENTS[0])
+        say("a message")
     written = stream.buffer.getvalue().decode()
     assert "parentage: a message" in [line.strip() for line in on_screen(written)]
 
@@ -133,20 +151,19 @@ def test_what_was_printed_stays_when_bars_and_lines_take_turns(
 
     stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
     monkeypatch.setattr("sys.stderr", stream)
-    bars = Terminal(Console(stderr=True, force_terminal=True, width=120))
     bar, other, line = (
         Progress("scoring", "1 parent", 1.0, 5, 10),
         Progress("scoring", "2 parents", 1.0, 5, 10),
         Progress("learning", "root LP", 1.0, incumbent=-1.0),
     )
-    say("first")
-    for at in (bar, other, line):
-        bars(at)
-    say("second")
-    bars(bar)
-    say("third")
-    bars(line)
-    bars.close()
+    with on_the_terminal(Console(stderr=True, force_terminal=True, width=120)) as show:
+        say("first")
+        for at in (bar, other, line):
+            show(at)
+        say("second")
+        show(bar)
+        say("third")
+        show(line)
     say("last")
     left = left_on_screen(stream.buffer.getvalue().decode())
     assert left == [f"parentage: {word}" for word in ("first", "second", "third", "last")]
@@ -243,7 +260,9 @@ def test_sentences_fit_the_terminal(looks: bool, monkeypatch: pytest.MonkeyPatch
 def test_bars_leave_room_for_what_the_terminal_echoes(monkeypatch: pytest.MonkeyPatch) -> None:
     """A line as wide as the terminal would wrap at ^C, and stay there twice."""
     monkeypatch.setenv("COLUMNS", "90")
-    assert Terminal().bars.console.width == 90 - display.ROOM_FOR_ECHO
+    displays = displays_made(monkeypatch)
+    with on_the_terminal():
+        assert displays[-1].console.width == 90 - display.ROOM_FOR_ECHO
 
 
 @pytest.mark.usefixtures("ctrl_c")

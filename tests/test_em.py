@@ -27,7 +27,7 @@ from parentage.network import expectation
 from parentage.network.expectation import Expectation
 from parentage.network.formats import read_parameters, read_record
 from parentage.network.network import Network
-from parentage.optimise import learn_lists, optimise_lists, orders
+from parentage.optimise import optimise_lists, orders
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Account
@@ -37,6 +37,7 @@ from parentage.scoring.settings import Scoring
 from parentage.structural_em import completed_table
 from parentage.work.context import Context
 from parentage.work.stop import Stop
+from solving import learn_lists
 from strategies import each, random_columns
 
 if TYPE_CHECKING:

@@ -74,18 +74,17 @@ def test_no_place_for_a_cache(tmp_path: Path) -> None:
 def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
     run_copy(tmp_path)
     shutil.rmtree(tmp_path / "__pycache__")
-    cache = _cache.PatientCache(Broken())
+    cache = Broken()
+    _cache.let_failures_pass(cache)
     _cache._told.clear()
     with pytest.warns(ParentageWarning, match="No space left"):
         cache.save_overload("signature", "data")
     with pytest.warns(ParentageWarning, match="damaged .EOFError"):
-        assert cache.load_overload("signature", "context") is None
-    assert cache.elsewhere == 7
+        cache.load_overload("signature", "context")
     _cache._told.clear()
 
 
 class Broken:
-    elsewhere = 7
     cache_path = "somewhere"
 
     def load_overload(self, *_: object) -> None:

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from parentage.kernels.orders import improve, new_work, refit
-from parentage.optimise import learn_lists
 from parentage.optimise.problem import OrderSpace, make_problem
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 
 
 def scaled_lists(scale: float, seed: int, n: int = 30, sets: int = 40) -> CandidateLists:
@@ -35,7 +35,7 @@ def test_large_scores_do_not_go_round_for_ever() -> None:
     """An absolute least gain took rounding for progress; in a process, since it did not end."""
     program = """
         from test_faults_orders import scaled_lists
-        from parentage.optimise import learn_lists
+        from solving import learn_lists
         for seed in (2, 3):
             learn_lists(scaled_lists(1e7, seed, 8), engine="orders", time_limit=0.1)
             solution = learn_lists(scaled_lists(1e7, seed), engine="orders", time_limit=0.5)

@@ -14,10 +14,10 @@ from parentage.network.formats.bif import parse_bif, parse_xmlbif, xmlbif_text
 from parentage.network.formats.network_json import parse_network_json
 from parentage.network.network import Network
 from parentage.network.parameters import from_rows
-from parentage.optimise import learn_lists
 from parentage.scoring.constraints import read_constraints
 from parentage.scoring.formats import read_lists
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from parentage.data.table import Table
-from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.scores.fixed_point import FixedPoint
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,10 +10,11 @@ import pytest
 from keywords import for_learn
 from parentage.data.table import Table
 from parentage.errors import ParentageError
-from parentage.optimise import learn_lists, within
+from parentage.optimise import within
 from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
+from solving import learn_lists
 from strategies import random_table
 from test_faults_orders import scaled_lists
 

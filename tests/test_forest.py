@@ -10,12 +10,12 @@ import pytest
 
 from naive_network import best_network, is_acyclic
 from parentage.kernels.digraph import NONE, cheapest_forest
-from parentage.optimise import learn_lists
 from parentage.optimise.exact import is_forest
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.problem import prepare
 from parentage.optimise.run import Run
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 from strategies import each
 
 

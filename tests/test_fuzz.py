@@ -27,10 +27,10 @@ from fuzz.truth import Question, all_networks, all_structures, best_total, famil
 from parentage.arcs.support import support
 from parentage.check import check as check_certificate
 from parentage.network.parameters import Parameters
-from parentage.optimise import learn_lists
 from parentage.pipeline import learn
 from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,7 +21,6 @@ from parentage.growth.anytime import Anytime, Ranking, grow_lists
 from parentage.growth.growth import Growth, can_grow
 from parentage.growth.score import Sweeps, growth_score
 from parentage.network.network import Network
-from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.account import Account
@@ -33,6 +32,7 @@ from parentage.scoring.search.state import LevelBuffer
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
 from parentage.work.stop import Stop
+from solving import learn_lists
 from strategies import naive_of, random_table, tables
 from tuned import tune
 

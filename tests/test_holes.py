@@ -12,7 +12,7 @@ from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, TableError
 from parentage.scoring.candidates import score
 from parentage.scoring.explanation import explain
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 
 GAPS = b"n,c,d\n1.5,red,x\n?,blue,y\n2.5,,x\n4.0,red,\n3.0,blue,y\n,,\n"
 
@@ -72,7 +72,7 @@ HOLES = read_table(b"a,b,c\n0,0,1\n1,1,0\n1,?,1\n0,0,0\n", missing="em")
 
 def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
     for refuses in (
-        lambda: local_score(HOLES, "a", ["b"]),
+        lambda: family_score(HOLES, "a", ["b"]),
         lambda: explain(HOLES, "a", ["b"]),
         lambda: rows_like(HOLES.head(2), HOLES),
     ):
@@ -81,7 +81,7 @@ def test_whoever_cannot_deal_with_holes_refuses_them() -> None:
     for name in ("bic", "bdeu"):
         with pytest.raises(InputError, match="scoring learns none"):
             score(HOLES, score=name)
-    assert local_score(HOLES.select(["a", "c"]), "a") < 0  # the others have no hole
+    assert family_score(HOLES.select(["a", "c"]), "a") < 0  # the others have no hole
 
 
 def test_new_rows_keep_their_holes() -> None:

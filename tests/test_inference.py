@@ -23,7 +23,7 @@ from parentage.network.elimination import CliqueTree, Factor, log_max, log_sum, 
 from parentage.network.inference import EvidenceError, brief
 from parentage.network.network import Network
 from parentage.network.parameters import Parameters
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -202,10 +202,10 @@ def learned(table: Table, most: int = 3) -> Network:
     parents: dict[str, list[str]] = {}
     for v, child in enumerate(table.names):
         chosen: list[str] = []
-        best = local_score(table, child, chosen)
+        best = family_score(table, child, chosen)
         while len(chosen) < most:
             tried = [
-                (local_score(table, child, [*chosen, other]), other)
+                (family_score(table, child, [*chosen, other]), other)
                 for other in table.names[max(0, v - 12) : v]
                 if other not in chosen
             ]

@@ -21,7 +21,6 @@ from parentage.data.table import MISSING, Table
 from parentage.errors import InputError, UnprovenWarning
 from parentage.kernels import _cache
 from parentage.kernels._options import JIT, njit
-from parentage.optimise import learn_lists
 from parentage.optimise import orders as orders_module
 from parentage.optimise.engines import TINY
 from parentage.optimise.problem import Problem, offsets_of, pack
@@ -37,6 +36,7 @@ from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
 from parentage.work.stop import CompileClock, Reason, Stop, compiling
+from solving import learn_lists
 from strategies import make_table
 from tuned import tune
 

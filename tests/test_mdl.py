@@ -30,7 +30,7 @@ from parentage.errors import DataWarning, TableError
 from parentage.network.network import Network
 from parentage.network.record import NetworkRecord
 from parentage.report.facts import data_facts, methods
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from strategies import each
 
 
@@ -101,7 +101,7 @@ def test_the_gain_is_what_bic_gains_by_the_arc() -> None:
         (tuple(map(str, range(len(cuts) + 1))), ("0", "1", "2")),
         np.array([codes, y], np.uint16),
     )
-    gain = local_score(table, "y", ["x"]) - local_score(table, "y")
+    gain = family_score(table, "y", ["x"]) - family_score(table, "y")
     assert naive_gain(x, y, cuts) == pytest.approx(gain, rel=1e-9)
 
 

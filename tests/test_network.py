@@ -20,7 +20,7 @@ from parentage.network.network import (
     topological_order,
 )
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from strategies import random_table, tables
 
 Key = tuple[frozenset[frozenset[int]], frozenset[tuple[frozenset[int], int]]]
@@ -176,7 +176,7 @@ def test_score_is_the_sum_of_local_scores(table: Table, seed: int) -> None:
     network = Network(table.names, random_network(seed, table.n_variables).parents)
     for score, base in (("bic", None), ("aic", 2)):
         expected = sum(
-            local_score(table, name, network.parents_of(name), score=score, log_base=base)
+            family_score(table, name, network.parents_of(name), score=score, log_base=base)
             for name in network.names
             if network.parents_of(name) or name not in table.constant
         )
@@ -202,7 +202,7 @@ def test_score_needs_the_columns() -> None:
 def test_gains_of_a_table_and_of_its_lists() -> None:
     table = Table.from_columns({"a": "0011" * 20, "b": "0011" * 19 + "0111", "c": "01" * 40})
     network = Network.from_arcs("abc", [("a", "b")])
-    alone, joined = local_score(table, "b"), local_score(table, "b", ["a"])
+    alone, joined = family_score(table, "b"), family_score(table, "b", ["a"])
     assert arc_gains(network, table) == {("a", "b"): pytest.approx(joined - alone)}
     lists = CandidateLists.from_families(
         {"a": [(-1.0, [])], "b": [(alone, []), (joined, ["a"])], "c": [(-1.0, [])]}

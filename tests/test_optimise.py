@@ -18,15 +18,16 @@ from naive_network import (
     random_lists,
 )
 from parentage.errors import ConstraintError, ListsError
-from parentage.optimise import Solution, learn_lists
 from parentage.optimise.engines import conclude, cut_and_branch
 from parentage.optimise.orders import first_incumbent
 from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING, Tuning
+from solving import learn_lists
 from strategies import each
 
 if TYPE_CHECKING:
+    from parentage.optimise import Solution
     from parentage.scoring.constraints import Constraints
     from parentage.scoring.lists import CandidateLists
     from real_data import RealData

@@ -9,11 +9,11 @@ import pytest
 
 from naive_network import random_lists
 from parentage.errors import ConstraintError, ListsError, ResourceError
-from parentage.optimise import learn_lists
 from parentage.optimise.problem import allowed_sets
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.work.memory import used_memory
+from solving import learn_lists
 
 NAMES = ("age", "bmi", "cost", "diet")
 

@@ -13,10 +13,11 @@ import pytest
 import command
 from naive_network import best_network, is_acyclic, random_lists
 from parentage.errors import InputError, ResourceError
-from parentage.optimise import Solution, exact, learn_lists, run
+from parentage.optimise import Solution, exact, run
 from parentage.scoring.formats import write_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.work.stop import Stop
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from pathlib import Path

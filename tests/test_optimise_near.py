@@ -14,7 +14,7 @@ from accounts import account
 from naive_network import all_networks, constrained, random_constraints, random_lists
 from parentage.cli.learn import difference_text
 from parentage.errors import ConstraintError, DataWarning, InputError, ListsError, UnprovenWarning
-from parentage.optimise import NearOptimal, learn_lists, within
+from parentage.optimise import NearOptimal, within
 from parentage.optimise.engines import solve
 from parentage.optimise.near import NetworkChoices, _collect
 from parentage.optimise.run import Run
@@ -23,6 +23,7 @@ from parentage.scoring.candidates import score
 from parentage.scoring.lists import CandidateLists
 from parentage.work.context import Context
 from parentage.work.stop import Stop
+from solving import learn_lists
 from strategies import each
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.explanation import explain
 from parentage.scoring.formats import read_lists
 from parentage.scoring.rules import choose_rules
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from parentage.scoring.search import levels
 from parentage.scoring.settings import Scoring
 from strategies import each, make_table, naive_of, random_columns, random_table, with_holes
@@ -69,7 +69,7 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
     x = data.draw(st.sampled_from(range(naive.n)))
     parents = data.draw(st.sets(st.sampled_from(naive.others(x))))
     label = [table.names[v] for v in keep]
-    found = local_score(table, label[x], [label[p] for p in parents], score=name)
+    found = family_score(table, label[x], [label[p] for p in parents], score=name)
     if found != naive.s(x, parents):  # also −∞
         assert math.isclose(found, naive.s(x, parents), rel_tol=1e-11, abs_tol=1e-9)
 
@@ -204,7 +204,7 @@ def test_many_joint_states_are_counted_by_labels() -> None:
     lists = score(wide, score="pnal:0.000001", rules="none", max_parents=4, threads=1)
     for child in lists:
         for value, parents in lists[child]:
-            own = local_score(wide, child, parents, score="pnal:0.000001")
+            own = family_score(wide, child, parents, score="pnal:0.000001")
             assert value == pytest.approx(own, abs=1e-6)
 
 
@@ -283,7 +283,7 @@ def test_memory_cuts_are_honest() -> None:
 
 def test_columns_that_never_meet_are_never_joined() -> None:
     table = holes([0, 1, 0, 1, None, None], [None] * 4 + [0, 1], [0, 1, 0, 1, 0, 1])
-    assert local_score(table, "v0", ["v1"], score="pnal") == -math.inf
+    assert family_score(table, "v0", ["v1"], score="pnal") == -math.inf
     lists = score(table, score="pnal:0.01")
     assert all("v1" not in c.parents for c in lists["v0"])
     assert all("v0" not in c.parents for c in lists["v1"])

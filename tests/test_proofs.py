@@ -16,18 +16,10 @@ import numpy as np
 import pytest
 
 from naive_network import best_network, varied_lists
-from parentage.optimise import (
-    Solution,
-    cutting,
-    engines,
-    learn_lists,
-    orders,
-    programme,
-    run,
-    separation,
-)
+from parentage.optimise import Solution, cutting, engines, orders, programme, run, separation
 from parentage.optimise.programme import CutLP
 from parentage.optimise.tuning import TUNING, Tuning
+from solving import learn_lists
 from strategies import each
 from test_certificates import assert_certified
 from test_optimise import OPTIMA, SLOWER_OPTIMA

@@ -31,9 +31,9 @@ from parentage.check.document import carried_lists
 from parentage.check.table import Recounter
 from parentage.data.table import Table
 from parentage.errors import InputError
-from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints, Prior
+from solving import learn_lists
 from strategies import make_table, naive_of, random_table, with_holes
 
 if TYPE_CHECKING:

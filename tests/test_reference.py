@@ -13,7 +13,7 @@ import pytest
 from parentage.data import datasets
 from parentage.data.reading import read_table
 from parentage.scoring.candidates import score
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_pyagrum_agrees(make: object, tmp_path: Path) -> None:
     learner.useScoreBIC()
     learner.useNoPrior()
     for child, parents in sample_families(table.names, 60, 1):
-        ours = local_score(table, child, parents, log_base=2)
+        ours = family_score(table, child, parents, log_base=2)
         assert learner.score(child, parents) == pytest.approx(ours, rel=1e-9)
 
 
@@ -80,7 +80,7 @@ def test_pgmpy_agrees(make: object) -> None:
         theirs = BIC(pd.DataFrame(frame_of(table)))
         for child, parents in sample_families(table.names, 40, 2):
             expected = theirs.local_score(child, tuple(parents))
-            assert local_score(table, child, parents) == pytest.approx(expected, rel=1e-9)
+            assert family_score(table, child, parents) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("name", ["aic", "bdeu:1", "bdeu:10", "k2"])
@@ -99,7 +99,7 @@ def test_pgmpy_agrees_on_other_scores(name: str) -> None:
         theirs = BDeu(frame, equivalent_sample_size=float(ess)) if make is None else make(frame)
         for child, parents in sample_families(table.names, 25, 3):
             expected = theirs.local_score(child, tuple(parents))
-            ours = local_score(table, child, parents, score=name)
+            ours = family_score(table, child, parents, score=name)
             assert ours == pytest.approx(expected, rel=1e-9), (child, parents)
 
 
@@ -135,7 +135,7 @@ def test_score_files_of_others_agree(real: RealData, name: str) -> None:
     checked = 0
     for v in range(theirs.n_variables):
         for value, parents in itertools.islice(theirs.candidates(v), 25):
-            ours = local_score(table, table.names[v], [table.names[p] for p in parents])
+            ours = family_score(table, table.names[v], [table.names[p] for p in parents])
             assert value == pytest.approx(ours, rel=2e-5, abs=rounding), (v, parents)
             checked += 1
     assert checked > theirs.n_variables
@@ -162,4 +162,4 @@ def test_tic_tac_toe_scores_by_hand() -> None:
     assert wins == 626
     entropy = wins * math.log(wins / 958) + (958 - wins) * math.log(1 - wins / 958)
     expected = entropy - math.log(958) / 2
-    assert local_score(table, table.names[-1]) == pytest.approx(expected, rel=1e-12)
+    assert family_score(table, table.names[-1]) == pytest.approx(expected, rel=1e-12)

@@ -52,7 +52,7 @@ from parentage.report.page import (
 )
 from parentage.scoring.account import Scope, Unknown
 from parentage.scoring.constraints import Constraints
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from strategies import tables
 from test_view import ALARM
 
@@ -105,9 +105,9 @@ def test_reasons_are_true(table: Table) -> None:
             other = network.names[one.parent]
             assert one.parent not in network.parents[v]
             assert v not in network.parents[one.parent]
-            whole = local_score(table, child, [*members, other])
-            assert one.change == pytest.approx(whole - local_score(table, child, members))
-            alone = local_score(table, child, [other]) - local_score(table, child)
+            whole = family_score(table, child, [*members, other])
+            assert one.change == pytest.approx(whole - family_score(table, child, members))
+            alone = family_score(table, child, [other]) - family_score(table, child)
             assert one.alone == pytest.approx(alone)
             for a, b in zip(one.cycle, one.cycle[1:], strict=False):
                 assert a in network.parents[b]
@@ -651,8 +651,8 @@ def test_a_prior_is_part_of_what_the_page_says() -> None:
     for v, out in enumerate(report.refused):
         for one in out:
             child, names = table.names[v], [table.names[p] for p in solution.network.parents[v]]
-            more = local_score(table, child, [*names, table.names[one.parent]])
-            assert one.change == pytest.approx(more - local_score(table, child, names) + added)
+            more = family_score(table, child, [*names, table.names[one.parent]])
+            assert one.change == pytest.approx(more - family_score(table, child, names) + added)
     assert "no network scores higher under BIC with the log prior of the arcs." in report.verdict
     assert "BIC with the log prior of the arcs" in report.citation
     assert any(fact.label == "Prior" for fact in report.proof)

@@ -19,7 +19,7 @@ from command import run as command
 from keywords import for_learn
 from parentage import check
 from parentage.errors import InputError, NotSavedWarning
-from parentage.optimise import learn_lists, optimise_lists
+from parentage.optimise import optimise_lists
 from parentage.optimise import run as running
 from parentage.optimise.cuts import (
     Cut,
@@ -42,6 +42,7 @@ from parentage.work.checkpoint import Checkpoint, SavedState, Slot
 from parentage.work.context import Context
 from parentage.work.stop import Stop
 from parentage.work.tuning import TUNING
+from solving import learn_lists
 from strategies import each
 from test_growth import wide_table
 from test_optimise_cuts import random_problem

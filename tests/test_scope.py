@@ -28,7 +28,7 @@ from parentage.estimator import ParentageLearner
 from parentage.network.formats import read_network, read_record, write_network
 from parentage.network.network import arc_gains
 from parentage.network.record import NetworkRecord
-from parentage.optimise import learn_lists, within
+from parentage.optimise import within
 from parentage.optimise.beyond import best_listed, beyond_scores, plain_bound, relaxed_lists
 from parentage.scoring.account import Account, Scope, Unknown, origin_from_dict, origin_to_dict
 from parentage.scoring.candidates import score, score_table
@@ -40,6 +40,7 @@ from parentage.scoring.settings import Scoring
 from parentage.structural_em import complete_and_score
 from parentage.work.context import Context
 from parentage.work.stop import Reason, Stop
+from solving import learn_lists
 from strategies import (
     BY_SUMS,
     PENALISED,

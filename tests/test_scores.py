@@ -17,7 +17,7 @@ from parentage.errors import InputError, ResourceError
 from parentage.scoring.candidates import score
 from parentage.scoring.catalogue import KINDS, Kind, by_name
 from parentage.scoring.explanation import explain
-from parentage.scoring.scores import Penalised, local_score, parse_score
+from parentage.scoring.scores import Penalised, family_score, parse_score
 from strategies import BY_SUMS, PENALISED, naive_of, random_table, tables
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
     x = data.draw(st.sampled_from(range(naive.n)))
     parents = data.draw(st.sets(st.sampled_from(naive.others(x))))
     label = [table.names[v] for v in keep]
-    found = local_score(table, label[x], [label[p] for p in parents], score=name)
+    found = family_score(table, label[x], [label[p] for p in parents], score=name)
     assert math.isclose(found, naive.s(x, parents), rel_tol=1e-11, abs_tol=1e-9)
 
 

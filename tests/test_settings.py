@@ -35,7 +35,6 @@ from parentage.errors import (
 )
 from parentage.estimator import ParentageLearner
 from parentage.network import SMOOTHING
-from parentage.optimise import learn_lists
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import learn
 from parentage.scoring.candidates import score
@@ -77,12 +76,10 @@ FUNCTIONS: dict[Callable[..., Any], set[str]] = {
     support: LEARN - {"start"} | set(defaults_of(Supporting)),
     explain: {"score", "prior", "log_base"},
     read_table: set(defaults_of(Reading)) - {"rate"},
-    learn_lists: set(defaults_of(Optimising, Running))
-    | {"max_parents", "constraints", "progress", "start", "stop"},
 }
 """Functions and the keywords they take."""
 
-NOT_SETTINGS = {"start", "progress", "advanced", "stop"}
+NOT_SETTINGS = {"start", "progress", "advanced"}
 
 
 @pytest.mark.parametrize("function", FUNCTIONS, ids=lambda function: function.__name__)
@@ -108,7 +105,6 @@ def test_learn_has_few_keywords() -> None:
         (learn, "max_parent", "max_parents"),
         (score, "time_limt", "time_limit"),
         (read_table, "mising", "missing"),
-        (learn_lists, "engin", "engine"),
         (support, "bootstap", "bootstrap"),
         (explain, "scor", "score"),
         (parentage.Advanced, "rule", "rules"),
@@ -169,8 +165,7 @@ def test_docstrings_have_every_setting() -> None:
         lines = [line.strip() for line in (function.__doc__ or "").split("\n")]
         for name in keywords_of(function).keys() & known.keys():
             assert name in lines or "max_parents" in name, (function.__name__, name)
-            if function is not learn_lists or name not in ("max_parents", "constraints"):
-                assert meaning_of(known[name]).split("\n")[0].strip() in lines
+            assert meaning_of(known[name]).split("\n")[0].strip() in lines
 
 
 COMMANDS: dict[str, tuple[type[Settings], ...]] = {

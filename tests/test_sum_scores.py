@@ -30,7 +30,7 @@ from parentage.scoring.explanation import explain
 from parentage.scoring.measures.sums import Multisets
 from parentage.scoring.overview import overview
 from parentage.scoring.rules import RULES, FamilyNumbers, choose_rules
-from parentage.scoring.scores import local_score, parse_score
+from parentage.scoring.scores import family_score, parse_score
 from parentage.scoring.scores.sums import log_regret, log_regrets
 from parentage.scoring.settings import Scoring
 from strategies import BY_SUMS, make_table, naive_of, random_columns, random_table, tables
@@ -95,7 +95,7 @@ def test_local_scores_equal_the_definition(table: Table, name: str, data: st.Dat
     x = data.draw(st.sampled_from(range(naive.n)))
     parents = data.draw(st.sets(st.sampled_from(naive.others(x))))
     label = [table.names[v] for v in keep]
-    found = local_score(table, label[x], [label[p] for p in parents], score=name)
+    found = family_score(table, label[x], [label[p] for p in parents], score=name)
     assert math.isclose(found, naive.s(x, parents), rel_tol=1e-11, abs_tol=1e-9)
 
 
@@ -293,7 +293,7 @@ def test_products_beyond_64_bits() -> None:
         assert families(lists) == families(score(table, score=name, rules="none", threads=1))
         for child in lists:
             for value, parents in lists[child]:
-                assert value == pytest.approx(local_score(table, child, parents, score=name))
+                assert value == pytest.approx(family_score(table, child, parents, score=name))
 
 
 # ---------------------------------------------------------------------------------------------

@@ -61,18 +61,19 @@ from parentage.data.settings import Reading
 from parentage.data.table import MISSING, Table
 from parentage.errors import ConstraintError, InputError, ParentageWarning, UnprovenWarning
 from parentage.network.network import Network, arc_gains
-from parentage.optimise import learn_lists, optimise_lists
+from parentage.optimise import optimise_lists
 from parentage.optimise.near import Share
 from parentage.optimise.settings import Optimising
 from parentage.pipeline import Advanced, learn
 from parentage.scoring.candidates import score, score_table, search_table
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from parentage.scoring.settings import Growing, Scoring
 from parentage.work.context import Context
 from parentage.work.executor import ExecutorPool
 from parentage.work.stop import Stop
+from solving import learn_lists
 from strategies import each, random_table
 from test_growth import wide_table
 
@@ -260,11 +261,11 @@ def test_a_gain_is_lost_when_the_parent_alone_leaves() -> None:
     table = Table.from_columns({"a": a.tolist(), "b": b.tolist(), "c": (a ^ b).tolist()})
     found = support(table, need=False)
     assert set(found.network.arcs) == {("a", "c"), ("b", "c")}
-    whole = local_score(table, "c", ["a", "b"])
-    assert found["a", "c"].gain == pytest.approx(whole - local_score(table, "c", ["b"]))
-    assert found["b", "c"].gain == pytest.approx(whole - local_score(table, "c", ["a"]))
+    whole = family_score(table, "c", ["a", "b"])
+    assert found["a", "c"].gain == pytest.approx(whole - family_score(table, "c", ["b"]))
+    assert found["b", "c"].gain == pytest.approx(whole - family_score(table, "c", ["a"]))
     listed = learn(score(table)).gains
-    assert listed["a", "c"] == pytest.approx(whole - local_score(table, "c")), "both leave"
+    assert listed["a", "c"] == pytest.approx(whole - family_score(table, "c")), "both leave"
 
 
 def test_a_required_arc_has_no_need() -> None:

@@ -13,7 +13,6 @@ import pytest
 from naive_network import best_network, random_lists
 from parentage import check
 from parentage.kernels.digraph import shut_cycles
-from parentage.optimise import learn_lists
 from parentage.optimise.certificate import whole_unit
 from parentage.optimise.cutting import Cutter, Node, branch, solve_root
 from parentage.optimise.engines import conclude, cut_and_branch
@@ -24,6 +23,7 @@ from parentage.optimise.run import Run
 from parentage.optimise.settings import Optimising
 from parentage.optimise.tuning import TUNING
 from parentage.work.context import Context
+from solving import learn_lists
 from strategies import each
 from test_optimise_cuts import random_network, random_problem
 from test_optimise_limits import hard_lists

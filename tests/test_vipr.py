@@ -22,10 +22,10 @@ from parentage.check import ProofError, check
 from parentage.check.document import parse_document
 from parentage.check.families import allowed_sets, make_families, whole_scores
 from parentage.errors import ConstraintError, ListsError
-from parentage.optimise import learn_lists
 from parentage.scoring.lists import CandidateLists
 from parentage.vipr import Size, is_vipr, write_vipr
 from parentage.vipr.model import Lines, Model, Row
+from solving import learn_lists
 from strategies import each
 from test_check import DECIMAL, certificate, small_case
 from test_forest import one_parent_lists

@@ -48,7 +48,8 @@ learn(wide, score="bdeu", advanced=few)
 """
 SOLVING = """
 import numpy as np
-from parentage.optimise import learn_lists, within
+from parentage.optimise import within
+from solving import learn_lists
 from parentage.scoring.lists import CandidateLists
 def lists(n, most, seed):
     rng = np.random.default_rng(seed)

@@ -17,10 +17,10 @@ from parentage.files.source import Source
 from parentage.network.formats import write_network
 from parentage.network.formats.bif import parse_bif, parse_xmlbif
 from parentage.network.formats.network_json import parse_network_json
-from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import read_constraints
 from parentage.scoring.formats import read_lists, write_lists
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,12 +36,12 @@ from parentage.errors import (
     ParentageWarning,
 )
 from parentage.files.decoding import decoded
-from parentage.optimise import learn_lists
 from parentage.scoring.account import Account
 from parentage.scoring.candidates import score
 from parentage.scoring.constraints import Constraints
 from parentage.scoring.formats import read_lists, write_lists
 from parentage.scoring.lists import CandidateLists
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from parentage.check import Verdict

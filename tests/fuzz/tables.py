@@ -17,8 +17,8 @@ from fuzz.truth import (
     has_cycle,
 )
 from parentage.errors import ConstraintError, ParentageWarning
-from parentage.optimise import learn_lists
 from parentage.scoring.candidates import score
+from solving import learn_lists
 
 if TYPE_CHECKING:
     from parentage.scoring.lists import CandidateLists

@@ -43,7 +43,7 @@ from parentage.network.network import compelled_arcs, topological_order
 from parentage.optimise import Start
 from parentage.optimise.cuts import unique
 from parentage.pipeline import learn_again
-from parentage.scoring.scores import local_score
+from parentage.scoring.scores import family_score
 from parentage.scoring.settings import Growing
 from parentage.work.context import Context
 from parentage.work.executor import in_order, leave
@@ -232,9 +232,7 @@ def _nothing_varies(table: Table, baseline: Baseline) -> Replicate:
     """A replicate in which at most one column varies has the network without arcs."""
     scoring = baseline.scoring
     scores = [
-        local_score(table, name, (), score=scoring.score, log_base=scoring.log_base)
-        for name in table.names
-        if name not in table.constant
+        family_score(table, name, (), scoring.score, scoring.log_base) for name in table.names
     ]
     return Replicate(((),) * table.n_variables, sum(scores), True)
 

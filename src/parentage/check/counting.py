@@ -48,7 +48,8 @@ WORKING = 160
 
 MOST_BITS, FEWEST_BITS = 48, 16
 LARGEST = 2**60
-"""No sum and no price that matters reaches this many units; larger prices are cut to it."""
+"""No sum and no price that matters reaches this many units; larger prices are cut to it. A set that
+is counted has fewer joint states, by declaration."""
 
 
 @cache

@@ -41,9 +41,6 @@ NONE = -4 * LARGEST
 PAIRS = 1 << 19
 """Joins that are looked at together."""
 
-LARGEST_STATES = 2**60
-"""Joint states, by declaration, of the largest set that is counted."""
-
 JUDGING = 1.5
 """A recount takes so many times as long as its counting."""
 
@@ -308,7 +305,7 @@ class Recounter:
 
     def _states(self, sets: Ints) -> Ints:
         """Return the joint states of sets by declaration."""
-        if np.log2(self.arity[sets]).sum(axis=1).max(initial=0) >= math.log2(LARGEST_STATES):
+        if np.log2(self.arity[sets]).sum(axis=1).max(initial=0) >= math.log2(LARGEST):
             raise ProofError("lists: a set has too many joint states for 64 bits")
         found: Ints = np.prod(self.arity[sets], axis=1, dtype=np.int64)
         return found
@@ -351,7 +348,7 @@ class Recounter:
         for left, new, below in _pairs(child, level):
             members = np.concatenate([level.members[left], new[:, None]], axis=1)
             keys, q = level.keys[left] + bits[new], level.q[left]
-            if q.max(initial=0) >= LARGEST_STATES // int(self.arity.max()):
+            if q.max(initial=0) >= LARGEST // int(self.arity.max()):
                 raise ProofError("the table has sets of too many joint states for 64 bits")
             q = q * self.arity[new]
             for p in range(members.shape[1] - 3, -1, -1):

@@ -89,10 +89,13 @@ def made_lists(n: int, parents: int, sets: int) -> CandidateLists:
 def main() -> None:
     """Solve made lists with every kernel compiled."""
     from parentage.kernels._options import Kernel
-    from parentage.optimise import learn_lists
+    from parentage.optimise import optimise_lists
+    from parentage.optimise.settings import Optimising
+    from parentage.work.context import Context
+    from parentage.work.stop import Stop
 
     Kernel.only = "compiled"
-    learn_lists(made_lists(30, 3, 25), time_limit=10.0, threads=1)
+    optimise_lists(made_lists(30, 3, 25), Optimising(), Context(Stop.after(10.0)))
 
 
 if __name__ == "__main__":

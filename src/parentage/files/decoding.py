@@ -4,7 +4,8 @@
 returned and makes the value that a type asks for, or refuses it with its place: ``tallies.kept must
 be a whole number, 0 or more, not -3``. Whole numbers are counts, so they are not negative; other
 numbers are finite. A class that has a form of its own in files has the methods ``to_dict`` and
-``from_dict``, which are used where it is part of another.
+``from_dict``, which are used where it is part of another. A mapping by pairs (or longer tuples) is
+a list in files, of entries that hold the key and then the value.
 """
 
 from __future__ import annotations
@@ -111,6 +112,8 @@ def _value(kind: Any, content: Any, path: str, closed: bool) -> Any:
     if origin in (tuple, frozenset):
         items = _items(content, path)
         return origin(_value(inner[0], x, f"{path}.{i}", closed) for i, x in enumerate(items))
+    if origin is not None and get_origin(inner[0]) is tuple:
+        return _by_tuples(inner, content, path, closed)
     if origin is not None:  # a mapping
         if not isinstance(content, Mapping):
             raise _wrong(path, content, "an object")
@@ -122,6 +125,18 @@ def _value(kind: Any, content: Any, path: str, closed: bool) -> Any:
     if dataclasses.is_dataclass(kind):
         return decoded(cast("type[object]", kind), content, path, closed=closed)
     return _plain(kind, content, path)
+
+
+def _by_tuples(inner: tuple[Any, ...], content: Any, path: str, closed: bool) -> dict[Any, Any]:
+    """Make a mapping whose keys are tuples of a list."""
+    entry = tuple.__class_getitem__((*get_args(inner[0]), inner[1]))
+    found: dict[Any, Any] = {}
+    for i, item in enumerate(_items(content, path)):
+        *parts, value = _value(entry, item, f"{path}.{i}", closed)
+        if tuple(parts) in found:
+            raise DecodingError(f"{path} has {', '.join(map(repr, parts))} twice")
+        found[tuple(parts)] = value
+    return found
 
 
 def _one_of(kinds: tuple[Any, ...], content: Any, path: str, closed: bool) -> Any:

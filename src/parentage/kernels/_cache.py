@@ -52,7 +52,7 @@ def make_dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> An
         dispatcher = numba.njit(**options)(function)
     if options.get("cache"):
         let_data_say_their_owner(dispatcher._cache._cache_file)
-    dispatcher._cache = PatientCache(dispatcher._cache, function.__module__)
+    let_failures_pass(dispatcher._cache, function.__module__)
     dispatcher.compile = functools.partial(compiling.timed, dispatcher.compile)
     return dispatcher
 
@@ -131,46 +131,42 @@ def let_data_say_their_owner(files: Any) -> None:
     files.load = load_own
 
 
-class PatientCache:
-    """Numba's cache of one function of a module, whose failures mean compiling in memory."""
+def let_failures_pass(cache: Any, module: str = "") -> None:
+    """Let failures of the cache of one function of a module mean compiling in memory.
 
-    def __init__(self, cache: Any, name: str = "") -> None:
-        self._cache, self._name = cache, name
+    ``cache`` is a :class:`numba.core.caching.FunctionCache`.
+    """
+    load, save = cache.load_overload, cache.save_overload
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._cache, name)
-
-    def load_overload(self, *args: Any) -> Any:
-        """Return what is in the cache; None, and an empty cache, where it is damaged."""
-        found = self._load(*args)
-        if found is None and compiling.was_compiled_ahead(self._name):
-            found = self._load(*args)
-        if found is None:
-            compiling.begins(cached=self._cache.cache_path is not None)
-        return found
-
-    def _load(self, signature: Any, context: Any) -> Any:
-        try:
-            if _numba_version() != _LOADED_ALONE or not hasattr(self._cache, "_load_overload"):
-                return self._cache.load_overload(signature, context)
-            from numba.core.runtime.nrt import rtsys
-
-            rtsys.initialize(context)
-            return self._cache._load_overload(signature, context)
-        except Exception as error:  # whatever unpickling makes of half a file
-            _warn(_DAMAGED, _reason(error))
-            self._try(self._cache.flush)
-        return None
-
-    def save_overload(self, *args: Any) -> None:
-        """Put a compiled function into the cache, if that is possible."""
-        self._try(self._cache.save_overload, *args)
-
-    def _try(self, action: Callable[..., None], *args: Any) -> None:
+    def attempt(action: Callable[..., None], *args: Any) -> None:
         try:
             action(*args)
         except Exception as error:  # a full disk, a folder that has gone
             _warn(_NOT_CACHED, _reason(error))
+
+    def load_alone(signature: Any, context: Any) -> Any:
+        try:
+            if _numba_version() != _LOADED_ALONE or not hasattr(cache, "_load_overload"):
+                return load(signature, context)
+            from numba.core.runtime.nrt import rtsys
+
+            rtsys.initialize(context)
+            return cache._load_overload(signature, context)
+        except Exception as error:  # whatever unpickling makes of half a file
+            _warn(_DAMAGED, _reason(error))
+            attempt(cache.flush)
+        return None
+
+    def load_overload(signature: Any, context: Any) -> Any:
+        """Return what is in the cache; None, and an empty cache, where it is damaged."""
+        found = load_alone(signature, context)
+        if found is None and compiling.was_compiled_ahead(module):
+            found = load_alone(signature, context)
+        if found is None:
+            compiling.begins(cached=cache.cache_path is not None)
+        return found
+
+    cache.load_overload, cache.save_overload = load_overload, functools.partial(attempt, save)
 
 
 @functools.cache

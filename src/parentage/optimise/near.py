@@ -214,32 +214,10 @@ def within(
     seed: int = 0,
     context: Context | None = None,
 ) -> NearOptimal:
-    """Return all networks whose score is within a factor, or a width, of the optimum.
+    """Return what :meth:`parentage.scoring.lists.CandidateLists.within` promises.
 
-    Parameters
-    ----------
-    lists
-        Candidate lists that hold every set such a network can have. Lists pruned for the
-        optimum alone do not; their account says up to which width they are complete,
-        and a warning is given if that is less than what is asked for.
-    factor
-        Networks at most this many times less probable than the best: a width of ln ``factor``
-        (in the base of the scores, which their account knows).
-    width
-        Networks at most this much below the best score. Give one of the two.
-    max_networks
-        The largest number of networks; with more, the best of them, and a warning.
-    constraints
-        Required and forbidden arcs, in-degrees, tiers.
-    seed
-        As in :func:`~parentage.optimise.learn_lists`.
-    context
-        Stop and threads. A search that is stopped returns what was found by then, with a warning.
-
-    Raises
-    ------
-    InputError
-        Neither or both of factor and width, a negative distance, or limits that make no sense.
+    ``context`` has stop and threads. A search that is stopped returns what was found by then, with
+    a warning.
 
     Examples
     --------

@@ -12,7 +12,7 @@ ENGINES = ("auto", "branch-and-cut", "orders", "subsets")
 
 @dataclass(frozen=True)
 class Optimising(Settings):
-    """Settings of the third stage; see :func:`parentage.optimise.learn_lists`."""
+    """Settings of the third stage; see :func:`parentage.optimise.optimise_lists`."""
 
     engine: str = setting(
         "auto",

@@ -44,7 +44,6 @@ from __future__ import annotations
 import csv
 import math
 import tomllib
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -441,31 +440,14 @@ class Prior:
         return f"Scores include the log prior of the arcs (probability {', '.join(parts)})."
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values that JSON can hold."""
-        arcs = [[parent, child, p] for (parent, child), p in sorted(self.arcs.items())]
-        return {"default": self.default, "arcs": arcs}
-
-    @classmethod
-    def from_dict(cls, content: object) -> Prior:
-        """Make a prior from what :meth:`to_dict` returned.
+        """Return plain values that JSON can hold.
 
         >>> belief = Prior(0.2, {("a", "b"): 0.9})
-        >>> Prior.from_dict(belief.to_dict()) == belief
+        >>> decoded(Prior, belief.to_dict()) == belief
         True
         """
-        return decoded(_Stored, content, "prior").prior()
-
-
-@dataclass(frozen=True)
-class _Stored:
-    """A prior as files have it."""
-
-    default: float = 0.5
-    arcs: tuple[tuple[str, str, float], ...] = ()
-
-    def prior(self) -> Prior:
-        """Return the prior."""
-        return Prior(self.default, {(a, b): p for a, b, p in self.arcs})
+        arcs = [[parent, child, p] for (parent, child), p in sorted(self.arcs.items())]
+        return {"default": self.default, "arcs": arcs}
 
 
 def most_added(
@@ -488,12 +470,7 @@ def read_constraints(path: str | os.PathLike[str]) -> Constraints:
 def read_prior(path: str | os.PathLike[str]) -> Prior:
     """Read probabilities; whether they fit a table is checked later, with its names."""
     refused = f"{str(path)!r} is neither a probability nor a file that can be read"
-    stored = _from_toml(_Stored, path, refused)
-    arcs = Counter((parent, child) for parent, child, _ in stored.arcs)
-    for arc, times in arcs.items():
-        if times > 1:
-            raise ConstraintError(f"{str(path)!r}: the arc {_arc(arc)} occurs twice")
-    return Prior.of(stored.prior())
+    return Prior.of(_from_toml(Prior, path, refused))
 
 
 def _from_toml(kind: type[_Record], path: str | os.PathLike[str], refused: str) -> _Record:

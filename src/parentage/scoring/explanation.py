@@ -23,7 +23,7 @@ from parentage.scoring.candidates import score_table
 from parentage.scoring.constraints import Prior
 from parentage.scoring.lists import Candidate
 from parentage.scoring.rules import BY_NAME, RULES, RuleSet, fires
-from parentage.scoring.scores import local_score, unit_of
+from parentage.scoring.scores import family_score, unit_of
 from parentage.scoring.search.plan import check_learnable, encode_plans, prepare_search, score_for
 from parentage.scoring.settings import Scoring
 from parentage.work.context import Context
@@ -291,7 +291,7 @@ def _list_of(
     if child not in live:
         return [Candidate(0.0, ())]
     if len(live) == 1:
-        return [Candidate(local_score(table, child, score=name), ())]
+        return [Candidate(family_score(table, child, (), name), ())]
     inside = None if prior is None else prior.among(live)
     settings = Scoring(score=name, prior=inside)
     return score_table(table.select(live), settings, Context())[child]

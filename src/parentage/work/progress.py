@@ -90,8 +90,8 @@ def shown(progress: Report | bool | None = True) -> Iterator[Report | None]:
         with below_the_cell() as show:
             yield show
     elif sys.stderr is not None and sys.stderr.isatty():
-        with contextlib.closing(Terminal()) as display:
-            yield display
+        with on_the_terminal() as show:
+            yield show
     else:
         yield None
 
@@ -171,56 +171,54 @@ def duration(seconds: float) -> str:
     return "ages"
 
 
-class Terminal:
-    """Bars or a line on stderr, gone when the work is done.
+@contextlib.contextmanager
+def on_the_terminal(console: Any = None) -> Iterator[Report]:
+    """Show bars or a line on stderr, gone when the work is done.
 
     One display shows both and is started once: one that is started again erases as many lines above
     it as it had before.
     """
+    from rich.console import Console
+    from rich.live import Live
+    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import Progress as Bars
+    from rich.spinner import Spinner
+    from rich.text import Text
 
-    def __init__(self, console: Any = None) -> None:
-        from rich.console import Console
-        from rich.live import Live
-        from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-        from rich.progress import Progress as Bars
-        from rich.spinner import Spinner
+    columns = (
+        BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
+        TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
+    )  # fmt: skip
+    if console is None:
+        console = Console(stderr=True)
+        console.width = max(1, console.width - ROOM_FOR_ECHO)
+    bars, line = Bars(*columns, console=console), Spinner("dots")
+    part: Any = bars
+    display = Live(
+        console=console, transient=True, refresh_per_second=10, get_renderable=lambda: part
+    )
+    tasks: dict[tuple[str, str], Any] = {}
 
-        columns = (
-            BarColumn(), TextColumn("{task.percentage:>3.0f} %"),
-            TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
-        )  # fmt: skip
-        if console is None:
-            console = Console(stderr=True)
-            console.width = max(1, console.width - ROOM_FOR_ECHO)
-        self.bars = Bars(*columns, console=console)
-        self.line = Spinner("dots")
-        self.part: Any = self.bars
-        self.display = Live(
-            console=console, transient=True, refresh_per_second=10,
-            get_renderable=lambda: self.part,
-        )  # fmt: skip
-        self.tasks: dict[tuple[str, str], Any] = {}
-
-    def __call__(self, at: Progress) -> None:
+    def show(at: Progress) -> None:
         """Show a moment of the work."""
-        from rich.text import Text
-
-        compiling = self.tasks.get(("compiling", ""))
+        nonlocal part
+        compiling = tasks.get(("compiling", ""))
         if compiling is not None:
-            self.bars.update(compiling, visible=at.stage == "compiling")
+            bars.update(compiling, visible=at.stage == "compiling")
         if at.total:
             key = (at.stage, at.phase if at.stage == "scoring" else "")
-            if key not in self.tasks:
-                self.tasks[key] = self.bars.add_task("", total=at.total)
-            self.bars.update(self.tasks[key], completed=at.done, description=words(at))
+            if key not in tasks:
+                tasks[key] = bars.add_task("", total=at.total)
+            bars.update(tasks[key], completed=at.done, description=words(at))
         else:
-            self.line.update(text=Text(words(at)))
-        self.part = self.bars if at.total else self.line
-        self.display.start(refresh=True)
+            line.update(text=Text(words(at)))
+        part = bars if at.total else line
+        display.start(refresh=True)
 
-    def close(self) -> None:
-        """Leave nothing of the display behind."""
-        self.display.stop()
+    try:
+        yield show
+    finally:
+        display.stop()
 
 
 @contextlib.contextmanager

@@ -54,44 +54,29 @@ def read_lists(
     return text.read_pss(content) if found.format == "pss" else text.read_jkl(content)
 
 
-def write_lists(
-    lists: CandidateLists,
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002  # the option is called --format
-) -> None:
+def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
     """Write candidate lists; the file appears whole or not at all.
 
-    Parameters
-    ----------
-    lists
-        What to write.
-    path
-        Where to; its extension (.jkl, .jaa, .scores, .pss, .parquet) says how.
-    format
-        ``"jkl"``, ``"pss"`` or ``"parquet"``, whatever the extension.
+    Its extension (.jkl, .jaa, .scores, .pss, .parquet) says how.
     """
     from parentage.scoring.formats import parquet, text
 
-    name = check_lists_target(path, format)
+    name = check_lists_target(path)
     if name == "parquet":
         parquet.write_parquet(lists, path)
     else:
         write_text(path, text.jkl_text(lists) if name == "jkl" else text.pss_text(lists))
 
 
-def check_lists_target(
-    path: str | os.PathLike[str],
-    format: str | None = None,  # noqa: A002  # the option is called --format
-) -> str:
+def check_lists_target(path: str | os.PathLike[str]) -> str:
     """Return the format in which lists would be written; refuse a name without one.
 
     Asked before a long search, so that its result is not lost to a bad file name.
     """
-    name = plain_name(format or Path(path).suffix)
+    name = plain_name(Path(path).suffix)
     if name not in LISTS_FORMATS:
         raise ListsError(
-            f"{os.fspath(path)!r} has an unknown extension or format {name!r}; use .jkl, .pss or "
-            ".parquet"
+            f"{os.fspath(path)!r} has the unknown extension {name!r}; use .jkl, .pss or .parquet"
         )
     if not resolved(path).parent.is_dir():
         raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")

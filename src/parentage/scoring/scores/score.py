@@ -64,11 +64,6 @@ class Score(ABC):
         """The name as typed, with its parameter: ``ebic:0.5``."""
         return self.kind.spell(self.parameter)
 
-    @property
-    def equivalent(self) -> bool:
-        """Whether Markov equivalent networks score alike."""
-        return self.kind.equivalent
-
     def settled(self, table: Table) -> Score:
         """Return the score for a table, with its λ as a number if it has one.
 
