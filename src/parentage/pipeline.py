@@ -114,18 +114,10 @@ IN_ADVANCED = {
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked for: the settings of all stages.
+    """What was asked for: the settings of all stages, and a network to begin from.
 
-    Parameters
-    ----------
-    scoring, optimising, reading
-        Of the stages.
-    growing
-        How lists that are cut short grow; None if they do not.
-    start
-        A network to begin from.
-    ways
-        The ways to treat missing values that what is asked for can deal with.
+    Lists that are cut short do not grow where ``growing`` is None. ``ways`` are those to treat
+    missing values that what is asked for can deal with.
     """
 
     scoring: ScoringOf

@@ -103,14 +103,8 @@ class ParentSets(NamedTuple):
 class Recounter:
     """A recount of one table: what all children share, above all what was counted.
 
-    Parameters
-    ----------
-    table
-        The data, complete.
-    lists
-        What is listed for its columns.
-    settings
-        Score, limits, constraints and prior, as a certificate records them.
+    The table is complete, the lists are those of its columns, and the settings (score, limits,
+    constraints and prior) are as a certificate records them.
 
     Raises
     ------
@@ -210,14 +204,8 @@ class Recounter:
         """Check that every allowed set has a listed subset that scores as much.
 
         Return how far that may be off, in nats, over all columns: by how much a set may score above
-        the best of its listed subsets, and a listed score may lie above the true one.
-
-        Parameters
-        ----------
-        threads
-            Processes that count.
-        say
-            Called with where the recount is, in words.
+        the best of its listed subsets, and a listed score may lie above the true one. As many
+        processes as ``threads`` count; ``say`` is called with where the recount is, in words.
 
         Raises
         ------

@@ -349,19 +349,11 @@ def _check_network(
 def terms_text(
     names: Sequence[str], settings: Mapping[str, Any] | None, constraints: Mapping[str, Any]
 ) -> str:
-    """State the terms of a claim about lists.
+    """State the terms of a claim about lists of these variables.
 
-    Parameters
-    ----------
-    names
-        The variables.
-    settings
-        How the lists were made (docs/certificates.md); None if another program made them.
-    constraints
-        What networks must satisfy beyond the lists.
+    ``settings`` say how the lists were made (docs/certificates.md), None if another program made
+    them; ``constraints`` what networks must satisfy beyond the lists.
 
-    Examples
-    --------
     >>> terms_text(["a", "b"], None, {"max_parents": {"a": 1, "b": 1}})[:44]
     'at most 1 parent per variable; no constraint'
     """

@@ -28,17 +28,17 @@ from parentage.optimise.separation import (
     FRACTIONAL,
     LocalCuts,
     UsedSets,
-    cycles,
     exact_cluster,
     listed_sets,
     plain_cuts,
+    short_cycles,
     through_cuts,
 )
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
-    from parentage.arrays import Flags, Floats, Ints
+    from parentage.arrays import Flags, Floats
     from parentage.optimise.cuts import Cut
     from parentage.optimise.problem import Sets
     from parentage.optimise.run import Part
@@ -211,15 +211,17 @@ class Cutter:
 
     def offer_solution(self) -> bool:
         """Offer the LP solution if it is a network; return whether the incumbent improved."""
-        whole = self.whole_solution()
-        if whole is None or cycles(self.lp.sets, whole):
+        support = self.whole_solution()
+        if support is None or len(support.arcs[0]):  # some arcs lie on a cycle
             return False
-        return self.part.offer(whole, self.engine)
+        return self.part.offer(np.flatnonzero(self.lp.x > DECIDED), self.engine)
 
-    def whole_solution(self) -> Ints | None:
+    def whole_solution(self) -> UsedSets | None:
         """Return the sets of the LP solution, one per child; None if it is fractional."""
-        whole = np.flatnonzero(self.lp.x > DECIDED)
-        return whole if len(whole) == self.part.problem.n else None
+        whole = self.lp.x > DECIDED
+        if np.count_nonzero(whole) < self.part.problem.n:
+            return None
+        return UsedSets.of(self.lp.sets, whole.astype(np.float64))
 
     def settle(self, node: Node) -> None:
         """Close a node with one choice of arcs left: a cycle, or a network, which is offered."""
@@ -244,7 +246,7 @@ class Cutter:
             found += self.find_local(support, urgent=not found)
         self.local_share = 1.0 - plain / max(1, len(found))
         if not found and (whole := self.whole_solution()) is not None:
-            found = cycles(self.lp.sets, whole)
+            found = short_cycles(whole, self.tuning)
         return found or self.exact(support, node)
 
     def exact(self, support: UsedSets, node: Node) -> list[Cut]:

@@ -91,20 +91,8 @@ NOWHERE: Start = Start()
 class Run:
     """Limits, clock and totals of one call of the optimiser.
 
-    Parameters
-    ----------
-    lists
-        The candidate lists; scores of incumbents are summed from them.
-    constraints
-        What restricts the choice among them.
-    settings
-        How the network is found.
-    context
-        Stop, threads and progress.
-    start
-        What the run begins from.
-    tuning
-        The numbers that the engines work by.
+    Scores of incumbents are summed from the lists; of the context a run needs stop, threads and
+    progress.
     """
 
     def __init__(

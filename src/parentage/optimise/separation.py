@@ -1,13 +1,12 @@
 """Separation: the cuts a fractional solution violates.
 
-The counting cuts, by five separators, from quick to sure:
+The counting cuts, by four separators, from quick to sure:
 
 - :func:`packings`: all set-packing cuts of two to four members, by adding up the support;
 - :func:`clusters`: cluster and k-cluster cuts, found by walks that start at arcs of the support;
 - :func:`short_cycles`: cluster cuts on the shortest cycles of the support, for long cycles;
 - :func:`exact_cluster`: the most violated cluster cut by a small integer programme, for when
-  the others find nothing;
-- :func:`cycles`: for a whole-numbered solution, a cycle of each strongly connected component.
+  the others find nothing.
 
 **Local cuts** are every facet of the networks on a few variables, where the LP solution needs them.
 For a small set S of variables (a *support set*) take the LP solution as it looks there: child v has
@@ -194,41 +193,6 @@ def short_cycles(support: UsedSets, tuning: Tuning) -> list[Cut]:
     lengths = shortest_cycles(starts, heads, length, 1.0 - 10 * tuning.least, rings, sizes)
     shortest = np.argsort(lengths, kind="stable")[: np.count_nonzero(sizes)]
     return unique(counting_cut(rings[v, : sizes[v]], 1, "cycle") for v in shortest)
-
-
-def cycles(sets: Sets, chosen: Ints) -> list[Cut]:
-    """Return a cluster cut for a shortest cycle of each component of the chosen sets."""
-    from parentage.kernels.digraph import strong_components
-
-    child = np.searchsorted(sets.offsets, chosen, side="right") - 1
-    above: list[list[int]] = [[] for _ in range(len(sets.offsets) - 1)]
-    for v, i in zip(child, chosen, strict=True):
-        above[v] = sets.parents_of(i).tolist()
-    flat = np.array([p for members_of in above for p in members_of], np.int64)
-    label = strong_components(offsets_of(np.array([len(a) for a in above], np.int64)), flat)
-    found = []
-    for part in np.flatnonzero(np.bincount(label) > 1):
-        inside = np.flatnonzero(label == part).tolist()
-        shortest = min([_cycle(above, v) for v in inside], key=len)
-        found.append(counting_cut(shortest, 1, "cycle"))
-    return found
-
-
-def _cycle(above: list[list[int]], start: int) -> list[int]:
-    """Return a shortest cycle through ``start``, by breadth-first search towards parents."""
-    below = {start: start}
-    queue = [start]
-    for v in queue:
-        for p in above[v]:
-            if p == start:
-                path = [v]
-                while path[-1] != start:
-                    path.append(below[path[-1]])
-                return path
-            if p not in below:
-                below[p] = v
-                queue.append(p)
-    raise AssertionError("a strongly connected component without a cycle")
 
 
 def plain_cuts(support: UsedSets, tuning: Tuning) -> list[Cut]:
