@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from parentage.optimise.cuts import cut_row
+from parentage.optimise.problem import unpack
 from parentage.optimise.programme import CutLP, bound_of
 from parentage.optimise.separation import (
     DECIDED,
@@ -40,7 +41,7 @@ if TYPE_CHECKING:
 
     from parentage.arrays import Flags, Floats
     from parentage.optimise.cuts import Cut
-    from parentage.optimise.problem import Sets
+    from parentage.optimise.problem import Problem, Sets
     from parentage.optimise.run import Part
     from parentage.optimise.tuning import Patience, Tuning
 
@@ -440,29 +441,26 @@ def branch(cutter: Cutter, root: Node) -> None:
 
 def split_node(cutter: Cutter, node: Node) -> list[Node]:
     """Return the nodes with and without an arc; none of one with one choice left, now closed."""
-    sets = cutter.lp.sets
-    arc = fractional_arc(sets, cutter.lp.x) or any_arc(sets, node.left)
+    problem = cutter.part.problem
+    arc = fractional_arc(cutter.lp.sets, cutter.lp.x) or any_arc(problem, node.left)
     if arc is None:
         cutter.settle(node)
         return []
     without, with_ = (
-        Node(left, node.bound, node.depth + 1) for left in sides_of(sets, arc, node.left)
+        Node(left, node.bound, node.depth + 1) for left in sides_of(problem, arc, node.left)
     )
     node.branch = (*arc, without, with_)
     return [with_, without]
 
 
-def sides_of(sets: Sets, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
+def sides_of(problem: Problem, arc: Arc, left: Flags) -> tuple[Flags, Flags]:
     """Return the sets left without and with an arc u → v."""
     u, v = arc
-    low, high = int(sets.offsets[v]), int(sets.offsets[v + 1])
-    span = sets.parents[sets.starts[low] : sets.starts[high]]
-    owner = np.repeat(np.arange(low, high), np.diff(sets.starts[low : high + 1]))
+    own = slice(*problem.offsets[v : v + 2])
+    holds = problem.masks[own, u >> 6] >> np.uint64(u & 63) & np.uint64(1) == 1
     without, with_ = left.copy(), left.copy()
-    holding = owner[span == u]
-    without[holding] = False
-    with_[low:high] = False
-    with_[holding] = left[holding]
+    without[own] &= ~holds
+    with_[own] &= holds
     return without, with_
 
 
@@ -476,12 +474,11 @@ def fractional_arc(sets: Sets, x: Floats) -> Arc | None:
     return (int(u), int(v)) if value[v, u] > 0.0 else None
 
 
-def any_arc(sets: Sets, left: Flags) -> Arc | None:
+def any_arc(problem: Problem, left: Flags) -> Arc | None:
     """Return an arc that some set left of a child has and another has not, if any is so."""
-    for v in range(len(sets.offsets) - 1):
-        open_sets = [i for i in range(*sets.offsets[v : v + 2]) if left[i]]
-        held = [set(sets.parents_of(i).tolist()) for i in open_sets]
-        apart = set.union(*held) - set.intersection(*held)
-        if apart:
-            return min(apart), v
+    for v, (low, high) in enumerate(problem.spans()):
+        held = unpack(problem.masks[low:high][left[low:high]], problem.n)
+        apart = held.any(axis=0) & ~held.all(axis=0)
+        if apart.any():
+            return int(apart.argmax()), v
     return None

@@ -43,7 +43,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parentage.optimise.cuts import Cut, counting_cut, reach_of, unique
-from parentage.optimise.problem import Sets, offsets_of, pack
+from parentage.optimise.problem import Sets, allowed_problem, offsets_of, pack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -408,10 +408,11 @@ def through_cuts(
     used = np.flatnonzero(x > DECIDED)
     decided = np.full(len(sets.offsets) - 1, -1, np.int64)
     decided[np.searchsorted(sets.offsets, used, side="right") - 1] = used
-    support = shrunken_support(UsedSets.of(sets, x), decided >= 0, upwards(sets, decided))
+    above = upwards(sets, decided)
+    support = shrunken_support(UsedSets.of(sets, x), decided >= 0, above)
     level = min(1, len(local.tuning.sizes) - 1)
     return [
-        weighed(replace(cut, through=passed(sets, x, decided, cut.members)), listed)
+        weighed(replace(cut, through=passed(sets, x, decided, above, cut.members)), listed)
         for cut in local.separate(support, [], level, stopped)
     ]
 
@@ -435,22 +436,8 @@ def listed_sets(part: Part) -> Sets:
     What a cut weighs must hold for all of them, so that a certificate can be checked without
     knowing what was dropped.
     """
-    lists, variables = part.run.lists, part.problem.variables
-    place = np.full(lists.n_variables, -1, np.int64)
-    place[variables] = np.arange(len(variables))
-    sets = np.concatenate([np.arange(*lists.offsets[v : v + 2]) for v in variables])
-    owner = lists.owners
-    inside = place[lists.parents]
-    sizes = np.bincount(owner[inside >= 0], minlength=lists.n_sets)
-    order = np.full(lists.n_sets, -1, np.int64)
-    order[sets] = np.arange(len(sets))
-    kept = (inside >= 0) & (order[owner] >= 0)
-    by_set = np.argsort(order[owner[kept]], kind="stable")
-    return Sets(
-        offsets_of(np.diff(lists.offsets)[variables]),
-        offsets_of(sizes[sets]),
-        inside[kept][by_set],
-    )
+    every = allowed_problem(part.run.lists, None)
+    return every.part(part.problem.variables, prune=False).members
 
 
 def upwards(sets: Sets, decided: Ints) -> Flags:
@@ -484,29 +471,21 @@ def shrunken_support(support: UsedSets, decided: Flags, above: Flags) -> UsedSet
 
 
 def passed(
-    sets: Sets, x: Floats, decided: Ints, members: tuple[int, ...]
+    sets: Sets, x: Floats, decided: Ints, above: Flags, members: tuple[int, ...]
 ) -> tuple[tuple[int, tuple[int, ...]], ...]:
-    """Return the decided variables between members, with the parents they pass on."""
-    inside = set(members)
-    queue = [
-        p
-        for v in members
-        for i in range(*sets.offsets[v : v + 2])
-        if x[i] > ZERO
-        for p in sets.parents_of(i).tolist()
-    ]
-    met: dict[int, list[int]] = {}
-    for u in queue:
-        if decided[u] >= 0 and u not in inside and u not in met:
-            met[u] = sets.parents_of(decided[u]).tolist()
-            queue.extend(met[u])
-    leading: set[int] = set()
-    grown = True
-    while grown:
-        grown = False
-        for u, above in met.items():
-            if u not in leading and any(p in inside or p in leading for p in above):
-                leading.add(u)
-                grown = True
-    wanted = inside | leading
-    return tuple((u, tuple(p for p in met[u] if p in wanted)) for u in sorted(leading))
+    """Return the decided variables between members, with the parents they pass on.
+
+    ``above`` is :func:`upwards`.
+    """
+    passing, met = decided >= 0, np.zeros(len(decided), np.bool_)
+    for v in members:
+        for i in range(*sets.offsets[v : v + 2]):
+            if x[i] > ZERO:
+                met[sets.parents_of(i)] = True
+    met &= passing
+    met |= above[met].any(axis=0) & passing
+    leading = np.flatnonzero(met & above[:, list(members)].any(axis=1)).tolist()
+    wanted = {*members, *leading}
+    return tuple(
+        (u, tuple(p for p in sets.parents_of(decided[u]).tolist() if p in wanted)) for u in leading
+    )
