@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from html import escape
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -222,10 +221,6 @@ class CandidateLists:
     def __len__(self) -> int:
         return self.n_variables
 
-    def to_dict(self) -> dict[str, list[Candidate]]:
-        """Return ``{child: [Candidate, …]}``, best first."""
-        return {name: self[name] for name in self.names}
-
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the lists: ``.jkl``, ``.pss`` or ``.parquet``, by the extension."""
         from parentage.scoring.formats import write_lists
@@ -285,20 +280,6 @@ class CandidateLists:
             f"CandidateLists: {self.n_variables:,} variables, {self.n_sets:,} parent sets, "
             f"at most {degree} parent{'' if degree == 1 else 's'}"
         )
-
-    def _repr_html_(self) -> str:
-        rows = []
-        for v, name in enumerate(self.names):
-            best = next(self.candidates(v), None)
-            count = int(self.offsets[v + 1] - self.offsets[v])
-            label = "–" if best is None else ", ".join(self.names[p] for p in best[1]) or "∅"
-            score = "" if best is None else f"{best[0]:.4f}"
-            rows.append(
-                f"<tr><td>{escape(name)}</td><td>{count}</td>"
-                f"<td>{escape(label)}</td><td>{score}</td></tr>"
-            )
-        head = "<tr><th>child</th><th>sets</th><th>best parents</th><th>score</th></tr>"
-        return f"<p>{escape(repr(self))}</p><table>{head}{''.join(rows)}</table>"
 
 
 def masks_of(
