@@ -371,7 +371,7 @@ def optimise(
     interrupted = stop.cancelled.is_set()
     if completed is not None:
         if completed.stopped in (None, "gap"):
-            return completed
+            return replace(completed, table=found.table)
         start = replace(start, network=completed.network)
     if expanded is not None:
         cuts, steps = expanded.cuts or None, expanded.steps

@@ -91,7 +91,8 @@ class Solution:
     compared
         What the network was compared with, if scoring was stopped early.
     table
-        The data behind the lists; of completed data, until the whole path is done, those.
+        The data that the network was learned from; the completed data until expectation
+        maximisation has ended. None if lists were given.
     """
 
     network: Network

@@ -76,10 +76,8 @@ class Measure(ABC):
         """Encode a table for searches within a context, of ``most`` further parents."""
         return encode(table, score, width, context, live_only=closed, most_parents=most)
 
-    @staticmethod
-    def residuals(encoded: Any, table: Table, context: Sequence[int] = ()) -> Ints:
-        """Return ``[variable]``: h, what all other variables together leave unexplained."""
-        return residuals(encoded, table, context)
+    residuals = staticmethod(residuals)
+    """Returns ``[variable]``: h, what all other variables together leave unexplained."""
 
     @staticmethod
     def caps(encoded: Any, table: Table, rules: RuleSet, h: Ints, width: float) -> dict[str, Ints]:
