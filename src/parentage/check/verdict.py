@@ -7,14 +7,11 @@ to be guessed.
 
 from __future__ import annotations
 
-import ast
 import math
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -81,8 +78,6 @@ class Verdict:
         columns where the check began with a table.
     among
         Which networks it is about.
-    trusted_lines
-        Lines of code between the codes of a table and this verdict; 0 where it began with lists.
     """
 
     reason: str = ""
@@ -94,7 +89,6 @@ class Verdict:
     terms: str = ""
     counts: Counter[str] = field(default_factory=Counter)
     among: str = "these lists"
-    trusted_lines: int = 0
 
     @property
     def verified(self) -> bool:
@@ -203,7 +197,7 @@ def check_table(
         constraints that a recount does not know.
     """
     document = read_document(certificate)
-    verdict = Verdict(among="this table", trusted_lines=trusted_lines())
+    verdict = Verdict(among="this table")
     try:
         settings = recorded_settings(document)
         if settings is None:
@@ -248,33 +242,6 @@ def _refuse_later_requirements(settings: Mapping[str, Any], constraints: Any) ->
             "sets with them; give the candidate lists instead of the table, or require these arcs "
             "when scoring"
         )
-
-
-@cache
-def trusted_lines() -> int:
-    """Count the lines of code that a verdict about a table rests on: this room, and the codes.
-
-    Blank lines, comments and docstrings do not count.
-    """
-    room = Path(__file__).parent
-    data = room.parent / "data"
-    modules = [*room.glob("*.py"), data / "table.py"]
-    return sum(_lines_of_code(module.read_text(encoding="utf-8")) for module in modules)
-
-
-def _lines_of_code(source: str) -> int:
-    found: set[int] = set()
-    for statement in ast.walk(ast.parse(source)):
-        if isinstance(statement, ast.stmt) and not _is_text(statement):
-            body = getattr(statement, "body", None)
-            last = body[0].lineno - 1 if body else statement.end_lineno
-            found.update(range(statement.lineno, (last or statement.lineno) + 1))
-    blank = {i for i, line in enumerate(source.splitlines(), 1) if not line.strip(" )]},:")}
-    return len(found - blank)
-
-
-def _is_text(statement: ast.stmt) -> bool:
-    return isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
 
 
 def _verify(

@@ -245,7 +245,6 @@ def verdict_json(verdict: Verdict, names: Sequence[str], seconds: float) -> dict
         if verdict.parents
         else None,
         "counts": dict(verdict.counts),
-        "trusted_lines": verdict.trusted_lines or None,
         "seconds": seconds,
     }
 
@@ -255,12 +254,7 @@ def as_text(verdict: Verdict, seconds: float) -> str:
     said = f"Refused: {verdict.reason}."
     if verdict:
         said = f"Verified: {verdict.claim}.\nTerms: {verdict.terms}."
-    trusted = (
-        f"; the checker has {verdict.trusted_lines:,} lines of code"
-        if verdict.trusted_lines
-        else ""
-    )
-    return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s{trusted}"
+    return f"{said}\n{counts_text(verdict.counts)}, {seconds:.1f} s"
 
 
 def counts_text(counts: Mapping[str, int]) -> str:
