@@ -129,7 +129,7 @@ def test_scores_that_cannot_be_read_back_are_not_written(
 
 def test_unknown_extensions_are_refused_with_the_known_ones(tmp_path: Path) -> None:
     lists = CandidateLists.from_families({"a": [(-1.0, [])]})
-    with pytest.raises(ListsError, match=r"\.jkl, \.pss or \.parquet"):
+    with pytest.raises(InputError, match=r"use \.jkl, \.jaa, \.scores, \.pss or \.parquet"):
         write_lists(lists, tmp_path / "lists.xyz")
 
 

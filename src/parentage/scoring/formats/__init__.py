@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from parentage.errors import ListsError, Way
-from parentage.files.atomic import resolved, write_text
-from parentage.files.detect import LISTS_FORMATS, detect_with_text, plain_name
+from parentage.files.atomic import extension_of, resolved, write_text
+from parentage.files.detect import detect_with_text, plain_name
 from parentage.files.source import Source, SourceLike, open_source
 
 if TYPE_CHECKING:
@@ -55,10 +54,7 @@ def read_lists(
 
 
 def write_lists(lists: CandidateLists, path: str | os.PathLike[str]) -> None:
-    """Write candidate lists; the file appears whole or not at all.
-
-    Its extension (.jkl, .jaa, .scores, .pss, .parquet) says how.
-    """
+    """Write candidate lists, as the extension says; the file appears whole or not at all."""
     from parentage.scoring.formats import parquet, text
 
     name = check_lists_target(path)
@@ -73,11 +69,7 @@ def check_lists_target(path: str | os.PathLike[str]) -> str:
 
     Asked before a long search, so that its result is not lost to a bad file name.
     """
-    name = plain_name(Path(path).suffix)
-    if name not in LISTS_FORMATS:
-        raise ListsError(
-            f"{os.fspath(path)!r} has the unknown extension {name!r}; use .jkl, .pss or .parquet"
-        )
+    name = plain_name(extension_of(path, ".jkl", ".jaa", ".scores", ".pss", ".parquet"))
     if not resolved(path).parent.is_dir():
         raise ListsError(f"cannot write {os.fspath(path)!r}: there is no such folder")
     return name
