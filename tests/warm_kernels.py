@@ -48,9 +48,8 @@ learn(wide, score="bdeu", advanced=few)
 """
 SOLVING = """
 import numpy as np
-from parentage.optimise import within
-from solving import learn_lists
-from parentage.scoring.lists import CandidateLists
+import parentage
+from parentage import CandidateLists, learn
 def lists(n, most, seed):
     rng = np.random.default_rng(seed)
     names = [f"v{i}" for i in range(n)]
@@ -62,10 +61,10 @@ def lists(n, most, seed):
         families[v] = [(float(-rng.random() * 100), list(s)) for s in sorted(own)]
     return CandidateLists.from_families(families)
 for engine in ("subsets", "orders", "branch-and-cut"):
-    learn_lists(lists(14, 3, 1), engine=engine, time_limit=0.5)
-learn_lists(lists(30, 3, 2), time_limit=3.0)
-learn_lists(lists(12, 1, 3))
-within(lists(8, 2, 4), factor=20)
+    learn(lists(14, 3, 1), advanced=parentage.Advanced(engine=engine), time_limit=0.5)
+learn(lists(30, 3, 2), time_limit=3.0)
+learn(lists(12, 1, 3))
+lists(8, 2, 4).within(factor=20)
 """
 
 
