@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from parentage import kernels
 from parentage.kernels import judging
-from parentage.kernels._options import Kernel
-from parentage.kernels.bits import transpose
+from parentage.kernels._options import JIT, Kernel, njit
+from parentage.kernels.bits import LANES, lanes_at, less_lanes, plus_rows, put_lanes, transpose
 from parentage.scoring.encoding import encode, residuals
 from parentage.scoring.rules import RULES
 from parentage.scoring.scores import entropy_sum
@@ -36,6 +36,28 @@ def test_transpose(seed: int) -> None:
     turned = words.copy()
     transpose(turned)
     assert (bits_of(turned) == bits_of(words).T).all()
+
+
+@njit(**{**JIT, "cache": False})
+def _lanes_of_all_kinds(words, counts, at, mask, shift):  # type: ignore[no-untyped-def]  # kernel
+    before = lanes_at(counts, at)
+    after = plus_rows(words, at, mask, shift, before)
+    put_lanes(counts, at, after)
+    put_lanes(counts, np.uint64(0), less_lanes(after, before))
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(LANES, 3 * LANES), st.integers(0, 32))
+def test_lanes_are_those_of_the_plain_versions(seed: int, at: int, shift: int) -> None:
+    rng = np.random.default_rng(seed)
+    words, (mask,) = (rng.integers(0, 2**64, n, np.uint64) for n in (4 * LANES, 1))
+    compiled, plain = np.arange(2 * 4 * LANES, dtype=np.uint64).reshape(2, -1)
+    plain[:] = compiled
+    arguments = np.uint64(at), mask, np.uint64(shift)
+    _lanes_of_all_kinds.compiled(words, compiled, *arguments)
+    _lanes_of_all_kinds.interpreted(words, plain, *arguments)
+    assert compiled.tolist() == plain.tolist()
+    rows = [(int(word) & int(mask)).bit_count() << shift for word in words[at : at + LANES]]
+    assert compiled[:LANES].tolist() == rows
 
 
 OTHERS_IN_JUDGING = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,135 @@ def _popcount(x):
 
 
 popcount = Kernel(_popcount, {}, make=_one_instruction)
+
+
+LANES = 8
+"""Adjacent words that are counted together: those of the largest vector registers there are."""
+
+
+@functools.cache
+def _lanes() -> Any:
+    """Return Numba's type of ``LANES`` numbers that are kept in one register, a vector of LLVM."""
+    from llvmlite import ir
+    from numba import types
+    from numba.extending import models, register_model
+
+    class Lanes(types.Type):
+        def __init__(self) -> None:
+            super().__init__(name="Lanes")
+
+    class InRegister(models.PrimitiveModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, ir.VectorType(ir.IntType(64), LANES))
+
+    register_model(Lanes)(InRegister)
+    return Lanes()
+
+
+def _place(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+    """Return the address of the lanes ``array[at : at + LANES]``, the first two arguments."""
+    data = context.make_array(signature.args[0])(context, builder, args[0]).data
+    vector = context.get_value_type(_lanes())
+    return builder.bitcast(builder.gep(data, [args[1]]), vector.as_pointer())
+
+
+def _one_load() -> Any:
+    """Return what Numba makes of :func:`lanes_at`."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    def lanes_at(typing: Any, array: Any, at: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.load(_place(context, builder, signature, args), align=8)
+
+        return _lanes()(array, types.uint64), generate
+
+    return intrinsic(lanes_at)
+
+
+def _lanes_at(array, at):
+    """Return ``array[at : at + LANES]``."""
+    return array[at : at + LANES].copy()
+
+
+def _one_store() -> Any:
+    """Return what Numba makes of :func:`put_lanes`."""
+    from numba import types
+    from numba.extending import intrinsic
+
+    def put_lanes(typing: Any, array: Any, at: Any, lanes: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            builder.store(args[2], _place(context, builder, signature, args), align=8)
+            return context.get_dummy_value()
+
+        return types.void(array, types.uint64, lanes), generate
+
+    return intrinsic(put_lanes)
+
+
+def _put_lanes(array, at, lanes):
+    """Set ``array[at : at + LANES]``."""
+    array[at : at + LANES] = lanes
+
+
+def _one_difference() -> Any:
+    """Return what Numba makes of :func:`less_lanes`."""
+    from numba.extending import intrinsic
+
+    def less_lanes(typing: Any, lanes: Any, others: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.sub(*args)
+
+        return _lanes()(lanes, others), generate
+
+    return intrinsic(less_lanes)
+
+
+def _less_lanes(lanes, others):
+    """Return the differences, lane by lane."""
+    return lanes - others
+
+
+def _some_instructions() -> Any:
+    """Return what Numba makes of :func:`plus_rows`."""
+    from llvmlite import ir
+    from numba import types
+    from numba.core.cgutils import get_or_insert_function
+    from numba.extending import intrinsic
+
+    def plus_rows(typing: Any, bits: Any, at: Any, mask: Any, shift: Any, lanes: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            vector = context.get_value_type(_lanes())
+            nothing, number = ir.Constant(vector, ir.Undefined), ir.IntType(32)
+            first = ir.Constant(ir.VectorType(number, LANES), [0] * LANES)
+
+            def in_all_lanes(word: Any) -> Any:
+                one = builder.insert_element(nothing, word, ir.Constant(number, 0))
+                return builder.shuffle_vector(one, nothing, first)
+
+            words = builder.load(_place(context, builder, signature, args), align=8)
+            count = get_or_insert_function(
+                builder.module, ir.FunctionType(vector, [vector]), f"llvm.ctpop.v{LANES}i64"
+            )
+            rows = builder.call(count, [builder.and_(words, in_all_lanes(args[2]))])
+            return builder.add(args[4], builder.shl(rows, in_all_lanes(args[3])))
+
+        word = types.uint64
+        return _lanes()(bits, word, word, word, lanes), generate
+
+    return intrinsic(plus_rows)
+
+
+def _plus_rows(bits, at, mask, shift, lanes):
+    """Return lanes plus ``popcount(bits[at + lane] & mask) << shift``: four instructions."""
+    rows = [int(word & mask).bit_count() << int(shift) for word in bits[at : at + LANES]]
+    return lanes + np.array(rows, np.uint64)
+
+
+lanes_at = Kernel(_lanes_at, {}, make=_one_load)
+put_lanes = Kernel(_put_lanes, {}, make=_one_store)
+less_lanes = Kernel(_less_lanes, {}, make=_one_difference)
+plus_rows = Kernel(_plus_rows, {}, make=_some_instructions)
 
 
 @njit(wraps=True, **JIT)

@@ -38,7 +38,8 @@ behind it, the :class:`~parentage.kernels.packing.Pieces` of the groups and thos
 stem + one, the totals ``total[cell * stride + column]`` of cells of more than one piece (their rows
 in a column), and the sums of a sweep over the pairs. Functions unpack them once, at the top.
 
-Indices into the big arrays are unsigned: signed ones block vectorisation.
+Indices into the big arrays are unsigned: signed ones block vectorisation. What is called for every
+sweep is compiled with its caller: a call would count references to all its arrays.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ import math
 import numpy as np
 
 from parentage.kernels._options import INLINE, JIT, njit
-from parentage.kernels.bits import U, popcount
+from parentage.kernels.bits import LANES, U, lanes_at, less_lanes, plus_rows, popcount, put_lanes
 from parentage.kernels.packing import (
     HEAVIEST,
     BitMatrix,
@@ -63,7 +64,6 @@ from parentage.kernels.packing import (
     whole_table,
 )
 
-LANES = 8  # columns are swept in whole blocks of this many
 GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
@@ -81,7 +81,7 @@ def cells_of_one(first_column, arity, n_groups, matrix, groups, cells):
             begin = end
             n_rows = U(0)
             for k in range(group_start[g], group_start[g + 1]):
-                mask = bits[group_word[k] + first_column + v] & group_mask[k]
+                mask = bits[group_word[k] + U(first_column + v)] & group_mask[k]
                 if mask != U(0):
                     cell_word[end] = group_word[k]
                     cell_mask[end] = mask
@@ -94,6 +94,12 @@ def cells_of_one(first_column, arity, n_groups, matrix, groups, cells):
                 n_cells += 1
                 cell_start[n_cells] = end
     return n_cells
+
+
+@njit(**INLINE)
+def whole_lanes(n_columns):
+    """Round up to whole blocks of ``LANES``."""
+    return (n_columns + LANES - 1) & ~(LANES - 1)
 
 
 @njit(**JIT)
@@ -120,36 +126,39 @@ def cell_totals(c0, n_cells, matrix, cells, total):
 
 
 @njit(**INLINE)
-def whole_lanes(n_columns):
-    """Round up to whole blocks of ``LANES``."""
-    return (n_columns + LANES - 1) & ~(LANES - 1)
-
-
-@njit(**JIT)
 def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, total, f, sweep):
     """Set ``sums[c]`` of a sweep to Σ f(rows with state v of q in column c) over cells and v.
 
     ``f`` is one row; ``extra[c]``, if it has room, becomes Σ (rows − 1) over the same. The arrays
     between them in ``sweep`` are scratch.
+
+    A cell of many pieces is counted for all states of q but the last, with ``inside[v, piece]``,
+    the rows of a piece with state v. Two blocks of columns are in registers while all pieces are
+    gone through: ``counts[v, c]`` are stored once, and one block is added to while the other one
+    waits. What is behind ``c1`` in the second block is counted and not looked at. The looking up
+    comes after that, for two or three states at once, so that ``sums`` are seldom read.
     """
     bits, stride = matrix
     cell_word, cell_mask, cell_shift, cell_start = cells
-    sums, counts, left, extra = sweep
+    sums, inside, counts, extra = sweep
     u0 = U(c0)
     u1 = U(c1)
+    width = U(len(sums))
+    end = width * U(q_arity)  # of counts
     occupied = len(extra) > 0
     for c in range(u0, u1):
         sums[c] = 0
+    none = lanes_at(sums, u0)  # zeros
     if occupied:
         for c in range(u0, u1):
             extra[c] = U(0)
     for cell in range(n_cells):
-        k0 = cell_start[cell]
-        k1 = cell_start[cell + 1]
-        word = U(cell_word[k0])
-        mask = cell_mask[k0]
-        shift = U(cell_shift[k0])
+        k0 = U(cell_start[cell])
+        k1 = U(cell_start[cell + 1])
         if k1 - k0 == 1:  # one word: count and look up at once
+            word = U(cell_word[k0])
+            mask = cell_mask[k0]
+            shift = U(cell_shift[k0])
             for v in range(q_arity):
                 in_v = bits[word + U(q_column + v)] & mask
                 if in_v == U(0) or (shift == U(0) and in_v & (in_v - U(1)) == U(0)):
@@ -164,70 +173,54 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, total, f, 
                         sums[c] += f[popcount(bits[word + c] & in_v) << shift]
             continue
         base = U(cell * stride)
-        for c in range(u0, u1):
-            left[c] = total[base + c]
-        for v in range(max(q_arity - 1, 1)):
-            cv = U(q_column + v)
-            last = v >= q_arity - 2  # counted together with the state behind it, if there is one
-            if total[base + cv] == U(0) and not last:
-                continue
-            for c in range(u0, u1):
-                counts[c] = U(0)
-            power = shift
-            k = k0
-            while k < k1:
-                if cell_shift[k] != power:  # the powers fall: what is counted is worth more now
-                    for c in range(u0, u1):
-                        counts[c] <<= U(power - cell_shift[k])
-                    power = U(cell_shift[k])
-                w0 = U(cell_word[k])
-                v0 = bits[w0 + cv] & cell_mask[k]
-                if k + 4 <= k1 and cell_shift[k + 3] == power:
-                    w1 = U(cell_word[k + 1])
-                    w2 = U(cell_word[k + 2])
-                    w3 = U(cell_word[k + 3])
-                    v1 = bits[w1 + cv] & cell_mask[k + 1]
-                    v2 = bits[w2 + cv] & cell_mask[k + 2]
-                    v3 = bits[w3 + cv] & cell_mask[k + 3]
-                    for c in range(u0, u1):
-                        counts[c] += (
-                            popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
-                            + popcount(bits[w2 + c] & v2) + popcount(bits[w3 + c] & v3)
-                        )  # fmt: skip
-                    k += 4  # four words a sweep: the counts are loaded and stored less often
-                elif k + 2 <= k1 and cell_shift[k + 1] == power:
-                    w1 = U(cell_word[k + 1])
-                    v1 = bits[w1 + cv] & cell_mask[k + 1]
-                    for c in range(u0, u1):
-                        counts[c] += popcount(bits[w0 + c] & v0) + popcount(bits[w1 + c] & v1)
-                    k += 2
+        n_pieces, once = k1 - k0, cell_shift[k0] == 0  # the powers fall
+        for v in range(q_arity - 1):
+            for k in range(n_pieces):
+                in_v = bits[cell_word[k0 + k] + U(q_column + v)] & cell_mask[k0 + k]
+                inside[U(v) * n_pieces + k] = in_v
+        for c in range(u0, u1, U(2 * LANES)):
+            d = c + U(LANES)
+            left_c, left_d = lanes_at(total, base + c), lanes_at(total, base + d)
+            to = U(0)
+            for v in range(q_arity - 1):
+                n, m, at = none, none, U(v) * n_pieces
+                if once:
+                    for k in range(n_pieces):
+                        word, mask = cell_word[k0 + k], inside[at + k]
+                        n = plus_rows(bits, word + c, mask, U(0), n)
+                        m = plus_rows(bits, word + d, mask, U(0), m)
                 else:
-                    if v0 != U(0):
-                        for c in range(u0, u1):
-                            counts[c] += popcount(bits[w0 + c] & v0)
-                    k += 1
-            if power > 0:
+                    for k in range(n_pieces):
+                        word, mask, shift = cell_word[k0 + k], inside[at + k], cell_shift[k0 + k]
+                        n = plus_rows(bits, word + c, mask, shift, n)
+                        m = plus_rows(bits, word + d, mask, shift, m)
+                put_lanes(counts, to + c, n)
+                put_lanes(counts, to + d, m)
+                left_c, left_d = less_lanes(left_c, n), less_lanes(left_d, m)
+                to += width
+            put_lanes(counts, to + c, left_c)  # the last state has what is left
+            put_lanes(counts, to + d, left_d)
+        if occupied:
+            for at in range(U(0), end, width):
                 for c in range(u0, u1):
-                    counts[c] <<= U(power)
-            if last:
-                for c in range(u0, u1):
-                    n = counts[c]
-                    sums[c] += f[n] + f[left[c] - n]
-            else:
-                for c in range(u0, u1):
-                    n = counts[c]
-                    sums[c] += f[n]
-                    left[c] -= n
-            if occupied:
-                for c in range(u0, u1):
-                    extra[c] += counts[c] - U(counts[c] != U(0))
-                if last:
-                    for c in range(u0, u1):
-                        n = left[c] - counts[c]
-                        extra[c] += n - U(n != U(0))
+                    n = counts[at + c]
+                    extra[c] += n - U(n != U(0))
+        at = U(0)
+        if q_arity == 1:
+            for c in range(u0, u1):
+                sums[c] += f[counts[c]]
+            at = end
+        elif q_arity & 1:
+            for c in range(u0, u1):
+                sums[c] += f[counts[c]] + f[counts[width + c]] + f[counts[U(2) * width + c]]
+            at = U(3) * width
+        while at < end:
+            for c in range(u0, u1):
+                sums[c] += f[counts[at + c]] + f[counts[at + width + c]]
+            at += U(2) * width
 
 
-@njit(**JIT)
+@njit(**INLINE)
 def sweep_of(block, i, last, column, arity):
     """Return the end of the sets from ``i`` on with one q, one f and adjacent y, and their columns.
 
@@ -330,6 +323,9 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     stem = max(s - 3, 0)
     n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
     repeated = len(repeats) > 0
+    widest = np.int64(1)
+    for x in range(len(arity)):
+        widest = max(widest, arity[x])
     partition = whole_table(first_rows, first_starts, stem, arity, repeated)
     columns = room_for_columns(len(arity), width)
     from_bits = codes.shape[1] == 0 and stem > 0
@@ -345,8 +341,8 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     opened = open_words()
     sweep = (
         np.empty(width, np.int64),
-        np.empty(width, np.uint64),
-        np.empty(width, np.uint64),
+        np.empty(most_words * widest, np.uint64),
+        np.empty(width * widest, np.uint64),
         np.empty(width if len(excess) > 0 else 0, np.uint64),
     )
     depth = np.int64(0)

@@ -20,7 +20,7 @@ CHILD, CELLS, PARENT, FUNCTIONAL = range(12, 16)  # for scores by sums: kernels.
 MEMBER, SUBSET, STATES, BEST, CEILING, ROW, ROWS = range(7)
 
 
-@njit(**JIT)
+@njit(**INLINE)  # a call counts references to its arrays, which takes longer than the products
 def products_without(members, i, arity, cap, q):
     """Set ``q[a]`` to the product of the arities of all members of set i but the a-th.
 

@@ -70,7 +70,7 @@ class Pieces(NamedTuple):
     Set ``g`` has the pieces ``start[g] … start[g + 1] − 1``, each some rows of a word.
     """
 
-    word: npt.NDArray[np.int64]
+    word: npt.NDArray[np.uint64]
     """``[piece]``: a word of the bit matrix, times its stride."""
     mask: npt.NDArray[np.uint64]
     """``[piece]``: the rows in it."""
@@ -267,7 +267,7 @@ def choose_columns(members, stem, arity, offset, columns):
 def room_for_pieces(most_pieces, most_sets):
     """Return :class:`Pieces` without any."""
     return Pieces(
-        np.empty(most_pieces, np.int64),
+        np.empty(most_pieces, np.uint64),
         np.empty(most_pieces, np.uint64),
         np.empty(most_pieces, np.uint8),
         np.empty(most_sets + 1, np.int64),
@@ -365,7 +365,7 @@ def pack(groups, blocks, pick, row_bits, matrix, pieces, opened):
                     i += 1
                 n_rows -= high - low
                 heights[power] = high
-                piece_word[end] = words[power] * matrix.stride
+                piece_word[end] = U(words[power] * matrix.stride)
                 piece_mask[end] = (~U(0) >> U(64 - (high - low))) << U(low)
                 piece_shift[end] = power
                 end += 1
