@@ -402,6 +402,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
     """The last of its streams hears of the stop at a pause; what the others found is there."""
     monkeypatch.setattr(orders, "CLIMB", 5_000)
     monkeypatch.setattr(orders, "BUDGET", 1_000_000)  # more than repairing takes
+    gaining = {"seed": 5, "effort": 1.5}  # two of its rounds gain
     gained, one_round = [], Anytime._round
 
     def noting(run: Anytime) -> bool:
@@ -410,7 +411,7 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Anytime, "_round", noting)
-        grown(tmp_path / "whole", LARGE)
+        grown(tmp_path / "whole", LARGE, **gaining)
     later = gained.index(True, gained.index(True) + 1)
     cut_at, advance, cut = 4 * later + 3, Stream.advance, []
     calls = count()
@@ -429,10 +430,10 @@ def test_a_round_that_gains_and_is_cut_short_is_not_kept(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Anytime, "_round", noting)
         patch.setattr(Stream, "advance", advancing)
-        grown(tmp_path / "kept", LARGE)
+        grown(tmp_path / "kept", LARGE, **gaining)
     assert cut == [False]
     assert gained[-1]
-    grown(tmp_path / "kept", LARGE)
+    grown(tmp_path / "kept", LARGE, **gaining)
     assert state_of(tmp_path / "kept") == state_of(tmp_path / "whole")
 
 

@@ -208,8 +208,9 @@ class Anytime:
         self.solved = UNSOLVED  # the last time
         self._proven = 0  # number of families when a network of them was proven best
         self._solving_work = 0.0  # of all times
-        self._solve_after = 0.0  # the work after which lists are solved again
         self._changed_at = 0.0  # the work when the score or the prices last changed
+        self._quiet_since = 0.0  # the same, or when the lists were last solved
+        self._pause = 0.0  # how much quiet work lists wait for until they are solved again
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
@@ -240,7 +241,7 @@ class Anytime:
         """Continue where an earlier run was, with the lists it had."""
         at = saved.arrays
         last, gap, *solving = at["solving"].tolist()
-        self._solving_work, self._solve_after, self._changed_at = solving
+        self._solving_work, self._changed_at, self._quiet_since, self._pause = solving
         for k, stream in enumerate(self._streams):
             stream.take(at["orders"][k], at["work"][k])
             stream.state[:], stream.stale = at["random"][k], int(at["stale"][k])
@@ -272,7 +273,7 @@ class Anytime:
         """Return what makes the state of this moment later: all that decides what comes next."""
         streams, grown = self._streams, self.growth.to_state()
         values = {**self._facts, "cuts": list(self.solved.cuts)}
-        solving = (self._solving_work, self._solve_after, self._changed_at)
+        solving = (self._solving_work, self._changed_at, self._quiet_since, self._pause)
         arrays = {
             "orders": np.stack([stream.orders for stream in streams]),
             "work": np.array([stream.work for stream in streams]),
@@ -348,18 +349,22 @@ class Anytime:
         return self._idle >= TUNING.patience
 
     def _solve(self, effort: float) -> bool:
-        """Solve the lists in as much work as all that was done before, or while the gap is halved.
+        """Solve the lists in as much work as since the score last rose, or while the gap is halved.
 
         Return whether that gained, or proved lists for the first time: then there are new prices.
-        What was not proven is tried again when the work has doubled, or sooner if the gap is
-        closing. Lists that were proven and have grown a little get a few times the work of the last
-        proof.
+        While the order search still gains, that is cheaper. So what was not proven is tried again
+        when nothing was gained for as long as the last time took, or sooner if the gap is closing.
+        Lists that were proven and have grown a little get a few times the work of the last proof.
         """
-        solver, work = self._solver, self.work
-        if solver is None or work < self._solve_after or self._proven == self.growth.n_sets:
+        solver, work, last = self._solver, self.work, self.solved.work
+        waits = work < self._quiet_since + self._pause
+        if solver is None or waits or self._proven == self.growth.n_sets:
             return False
-        most = min(work, TUNING.proof_again * self.solved.work) if self._is_exact else work
-        if not self._is(work + (self.solved.work if self._is_exact else most) <= effort):
+        if self._is_exact:
+            most, needed = min(work, TUNING.proof_again * last), last
+        else:
+            most = needed = max(work - self._changed_at, TUNING.soon * work)
+        if not self._is(work + needed <= effort):
             return False
         open_gap = TUNING.closing * self.solved.gap
         found = solver.solve(self.order, self.solved, effort - work, most, open_gap)
@@ -371,12 +376,11 @@ class Anytime:
         gained = self._take(found.order)
         if gained:
             self._streams[0].move(self.order, self.space)
-        work = self.work
-        gained |= found.proven and not was_exact
-        if gained:
-            self._changed_at = work
-        closing = found.gap < open_gap
-        self._solve_after = 0.0 if found.proven else work * (TUNING.soon if closing else 2.0)
+        if found.proven and not was_exact:
+            gained, self._changed_at = True, self.work
+        self._quiet_since = self.work
+        share = TUNING.soon if found.gap < open_gap else 1.0
+        self._pause = 0.0 if found.proven else share * found.work
         return gained
 
     def _is(self, going_on: bool) -> bool:
@@ -454,9 +458,13 @@ class Anytime:
         self._fit()
 
     def _neighbours(self) -> list[Family]:
-        """The sets in use, and those with one parent less."""
+        """The sets in use, and those with one parent less.
+
+        In use are those of the best network, and of the networks at which the streams stand.
+        """
+        standing = [self.space.choice(s.orders.base) for s in self._streams if not s.climbing]
         found: dict[Family, None] = {}
-        for i in self.choice.tolist():
+        for i in np.unique([self.choice, *(c for c in standing if c is not None)]).tolist():
             child, parents = self.growth.family(i)
             found[child, parents] = None
             for j in range(len(parents)):
@@ -533,6 +541,7 @@ class Anytime:
         cost = self.cost
         self._fit()
         if self.cost < cost - 1e-9:
+            self._changed_at = self._quiet_since = self.work
             self._tell()
             return True
         self.order = old

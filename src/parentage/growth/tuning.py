@@ -74,8 +74,8 @@ class Tuning:
         Times the work of the last proof that proving the lists again may take, after they have
         grown a little.
     soon
-        Factor by which the work has to grow before lists are solved again whose gap was closing
-        the last time; 2 for others.
+        Part of the work of the last time for which lists wait until they are solved again, if their
+        gap was closing; others wait for all of it. The same part of all work may always be taken.
     closing
         Part of the gap of the time before that solving may leave, to be taken as closing it.
     step
@@ -114,7 +114,7 @@ class Tuning:
     near_per_child: int = 4
     patience: int = 20
     proof_again: float = 4.0
-    soon: float = 1.25
+    soon: float = 0.25
     closing: float = 0.8
     step: float = 0.125
     cost_per_parent: float = 1e-9
