@@ -1,6 +1,6 @@
 """Many variables: score against CPU time where complete lists do not fit, beside other programs.
 
-``python benchmarks/bench_scale.py [TABLE …] [--seeds N] [--again] [--no-peers]``
+``python benchmarks/bench_scale.py [TABLE …] [--seeds N] [--again] [--long] [--no-peers]``
 
 Tables are those of ``data/large`` and ``data/density`` of the shared folder (their READMEs say
 where they come from and what others find on them). A run searches every set up to k parents and
@@ -8,6 +8,7 @@ grows the lists with a budget of work, so that it can be repeated: same seed, sa
 recorded already is not measured again unless asked for, so a long benchmark can be run piece by
 piece. Reading and compiling are excluded. CPU seconds of all threads together. Columns are
 shuffled: tables drawn from a network may have them in topological order, which is half the answer.
+``--long`` adds one run with four times the budget.
 
 pyAgrum's tabu search (the fastest of the other programs here) is measured in the same run, in a
 process of its own with limited CPU time; blip's numbers are those of the tables' READMEs.
@@ -35,7 +36,7 @@ import measure
 import scale_page
 from parentage.data.reading import read_table
 from parentage.pipeline import Advanced, learn
-from scale_tables import DENSITY, LARGE, PEER_SECONDS
+from scale_tables import DENSITY, LARGE, LONGER, PEER_SECONDS
 
 if TYPE_CHECKING:
     from parentage.data.table import Table
@@ -68,13 +69,17 @@ def warm_up(table: Table) -> None:
 
 
 def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]:
-    """Learn once; the rise of the score by CPU seconds."""
+    """Learn once; by CPU seconds the rise of the score, and the bounds for the lists of the time."""
     rise: list[tuple[float, float]] = []
+    bounds: list[tuple[float, float]] = []
     began = time.process_time()
 
     def note(progress: Progress) -> None:
+        spent = round(time.process_time() - began, 2)
         if progress.incumbent is not None:
-            rise.append((round(time.process_time() - began, 2), round(progress.incumbent, 1)))
+            rise.append((spent, round(progress.incumbent, 1)))
+        if progress.listed_bound is not None:
+            bounds.append((spent, round(progress.listed_bound, 1)))
 
     settings = Advanced(complete=complete, effort=effort) if effort else None
     table = table.select(np.random.default_rng(seed).permutation(table.names).tolist())
@@ -93,6 +98,7 @@ def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]
         "listed_bound": round(listed_bound(found), 2),
         "listed": found.record.sets,
         "optimal": found.optimal, "cpu": round(spent, 1), "rise": thinned(kept),
+        "bounds": thinned([*bounds, (round(spent, 2), round(listed_bound(found), 1))]),
         "explored": found.scope.explored,
         "memory_mb": round(measure.peak_memory_mb()),
     }  # fmt: skip
@@ -138,22 +144,31 @@ def recorded() -> dict[str, Any]:
     return found
 
 
-def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool) -> None:
+def measure_table(name: str, own: dict[str, Any], seeds: int, again: bool, long: bool) -> None:
     """Add what is missing about a table."""
     done = {} if again else {r["seed"]: r for r in own["runs"]}
-    if all(seed in done for seed in range(seeds)):
+    waiting = [seed for seed in range(seeds) if seed not in done]
+    long = long and (again or "long" not in own)
+    if not waiting and not long:
         return
     table = table_of(name)
     asked = LARGE[name] if name in LARGE else DENSITY[name]
     complete, effort = asked.complete, asked.effort
     warm_up(table)
-    for seed in range(seeds):
-        if seed not in done:
-            done[seed] = run(table, complete, effort, seed)
-            print(name, {k: v for k, v in done[seed].items() if k != "rise"}, flush=True)
+    for seed in waiting:
+        done[seed] = run(table, complete, effort, seed)
+        show(name, done[seed])
+    if long:
+        own["long"] = run(table, complete, LONGER * effort, 0)
+        show(name, own["long"])
     own["runs"] = [done[seed] for seed in sorted(done)]
     own |= {"variables": table.n_variables, "rows": table.n_rows}
     own |= {"complete": complete, "effort": effort}
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    """Print what a run has found, without its course."""
+    print(name, {k: v for k, v in found.items() if k not in ("rise", "bounds")}, flush=True)
 
 
 def main() -> None:
@@ -162,6 +177,7 @@ def main() -> None:
     parser.add_argument("tables", nargs="*", help="names; all by default")
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--long", action="store_true", help="add a run with four times the work")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--tabu", action="store_true", help="only pyAgrum, and print it")
     asked = parser.parse_args()
@@ -172,7 +188,7 @@ def main() -> None:
     names = asked.tables or [*LARGE, *DENSITY]
     for name in names:
         own = recorded().get(name, {"runs": []})
-        measure_table(name, own, asked.seeds, asked.again)
+        measure_table(name, own, asked.seeds, asked.again, asked.long)
         write(name, own)
     for name in [] if asked.no_peers else names:
         own = recorded()[name]

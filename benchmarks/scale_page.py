@@ -10,7 +10,7 @@ import statistics
 from typing import Any
 
 from measure import markdown
-from scale_tables import DENSITY, LARGE, PEER_SECONDS, Large
+from scale_tables import DENSITY, LARGE, LONGER, PEER_SECONDS, Large
 
 OURS, AGRUM, BLIP, GREY = "#0f766e", "#b45309", "#6d28d9", "#6b7280"
 COSTS = ("CPU s", "memory", "gap at most")
@@ -44,15 +44,16 @@ def page(known: dict[str, Any]) -> str:
                 [beside(name, known[name], LARGE[name]) for name in large],
             ),
             "![Nats below the best score known, against CPU seconds](scale.svg)",
-            "Each line is a run, with its own seed; the dot is where pyAgrum ended.",
+            "Each line is a run, with its own seed; the dot is where pyAgrum ended. Dotted: by how "
+            "much the bound for the lists of that moment exceeds the best score known, in the "
+            "longest run; lists become longer, so it may rise.",
             "## Runs",
             "*Memory* is the peak of the process so far, which may have run other tables before. "
             "*Target*: the score and time that were "
             "set beforehand; not every run reached it. *Listed*: number of listed parent sets in "
             "the median run. *For its lists*: optimality gap among the listed parent sets, in the "
             "worst run. *Gap at most*: optimality gap over all networks; none of these networks "
-            "is proven optimal. –: measured with an earlier version, which did not solve the "
-            "lists exactly.",
+            f"is proven optimal. *Longer*: one run with {LONGER} times the work; –: not run.",
             markdown(
                 [
                     "table",
@@ -66,6 +67,7 @@ def page(known: dict[str, Any]) -> str:
                     "listed",
                     "for its lists",
                     "gap at most",
+                    "longer",
                 ],
                 [runs_of(name, known[name], LARGE[name]) for name in large],
             ),
@@ -73,7 +75,7 @@ def page(known: dict[str, Any]) -> str:
             "*Published* is the best of the methods that the data's README records (three order "
             "searches, "
             "GOBNILP on lists that were stopped early, and k-MAX, which "
-            "bounds the treewidth). –: not run.",
+            f"bounds the treewidth). *Longer*: with {LONGER} times the work. –: not run.",
             markdown(
                 [
                     "table",
@@ -84,6 +86,7 @@ def page(known: dict[str, Any]) -> str:
                     "CPU s",
                     "memory",
                     "gap at most",
+                    "longer",
                     "pyAgrum",
                 ],
                 [density_row(name, known[name]) for name in density],
@@ -109,7 +112,7 @@ def runs_of(name: str, own: dict[str, Any], table: Large) -> list[str]:
         name, str(own["complete"]), str(len(own["runs"])),
         f"{number(table.target)} in {table.seconds:.0f} s", f"**{number(middle(own, 'score'))}**",
         number(worst), f"{middle(own, 'cpu'):.0f}", f"{middle(own, 'memory_mb'):.0f} MB",
-        *listed_gap(own), gap(own),
+        *listed_gap(own), gap(own), longer(own),
     ]  # fmt: skip
 
 
@@ -128,7 +131,7 @@ def density_row(name: str, own: dict[str, Any]) -> list[str]:
     return [
         name, f"{own['variables']:,}", k, f"**{number(middle(own, 'score'))}**",
         f"{DENSITY[name].published:,.0f}", f"{middle(own, 'cpu'):.0f}",
-        f"{middle(own, 'memory_mb'):.0f} MB", gap(own), peer(own, None),
+        f"{middle(own, 'memory_mb'):.0f} MB", gap(own), longer(own), peer(own, None),
     ]  # fmt: skip
 
 
@@ -158,6 +161,12 @@ def gap(own: dict[str, Any]) -> str:
     if all(run["optimal"] for run in own["runs"]):
         return "proven"
     return f"{statistics.median(run['bound'] - run['score'] for run in own['runs']):,.0f}"
+
+
+def longer(own: dict[str, Any]) -> str:
+    """Write what the run with more work has found."""
+    found = own.get("long")
+    return "–" if found is None else f"{number(found['score'])} ({found['cpu']:.0f} s)"
 
 
 def middle(own: dict[str, Any], key: str) -> float:
@@ -195,12 +204,18 @@ def pictured(name: str, own: dict[str, Any]) -> bool:
 
 def draw(ax: Any, name: str, own: dict[str, Any]) -> None:
     """Draw one table: runs as steps to their end, others as lines, pyAgrum's end as a dot."""
-    best = max(run["score"] for run in own["runs"])
+    runs = [*own["runs"], *([own["long"]] if "long" in own else [])]
+    best = max(run["score"] for run in runs)
 
     def below(score: float) -> float:
         return max(float(best) - score, NEAREST)
 
-    for run in own["runs"]:
+    bounds = max(runs, key=lambda run: float(run["cpu"])).get("bounds", [])
+    ax.step(
+        [max(t, 0.1) for t, _ in bounds], [max(bound - best, NEAREST) for _, bound in bounds],
+        where="post", color=OURS, lw=0.8, ls=":",
+    )  # fmt: skip
+    for run in runs:
         end = (run["cpu"], run["score"])
         seconds, scores = zip(*run["rise"], end, strict=True)
         times = [max(t, 0.1) for t in seconds]

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from parentage.optimise import Solution
+    from parentage.work.progress import Progress
 
 BRANCHING = Optimising("branch-and-cut")
 
@@ -267,6 +268,19 @@ def test_a_slice_that_halves_the_gap_is_followed_by_another(halved: bool, ends: 
         run.spend(11.0)
     assert (run.work_left <= 0) is ends
     assert run.worked == 22.0
+
+
+def test_progress_says_nothing_better_than_the_answer() -> None:
+    """Bounds for the lists are called so; those for everything stand beside the network known."""
+    moments: list[Progress] = []
+    for n, effort, engine in ((14, 1.0, "auto"), (40, 0.2, "auto"), (14, 1.0, "orders")):
+        moments.clear()
+        solution = learned(wide_table(n=n), 1, effort, engine=engine, progress=moments.append)
+        learning = [at for at in moments if at.stage == "learning"]
+        assert any(at.listed_bound is not None for at in learning)
+        for at in learning:
+            assert at.incumbent is None or at.incumbent <= solution.score + 1e-9
+            assert at.bound is None or at.bound >= solution.bound - 1e-6
 
 
 def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from parentage.optimise.engines import solve
 from parentage.optimise.problem import limited
 from parentage.optimise.run import STEPS, Run, from_state, rounds_of
 from parentage.work.checkpoint import SavedState
+from parentage.work.progress import for_the_lists
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from parentage.scoring.candidates import Searched
     from parentage.scoring.lists import CandidateLists
     from parentage.work.context import Context
-    from parentage.work.progress import Progress
 
 EXACT = ("auto", "branch-and-cut")
 """Engines that solve lists of many variables exactly within a budget."""
@@ -79,8 +79,8 @@ class ListSolver:
     ) -> None:
         self._searched, self._growth = searched, growth
         self._settings = replace(optimising, gap_limit=0.0)
-        self._context = replace(context, report=self._report, checkpoint=None)
-        self._outside = context.report
+        report = for_the_lists(context.report)
+        self._context = replace(context, report=report, checkpoint=None)
         encoded = searched.plans[0].encoded
         self._order = np.asarray(encoded.order, np.int64)
         self._place = np.full(searched.prepared.table.n_variables, -1, np.int64)
@@ -145,11 +145,6 @@ class ListSolver:
         child = self._place[np.repeat(np.arange(lists.n_variables), np.diff(lists.offsets))]
         owner = np.repeat(np.arange(lists.n_sets), np.diff(lists.starts))
         return self._growth.keys_of(child, lists.starts, child[owner], self._place[lists.parents])
-
-    def _report(self, progress: Progress) -> None:
-        """Tell the caller of the score alone: the bound is that of the lists, not of everything."""
-        if self._outside is not None:
-            self._outside(replace(progress, bound=None))
 
 
 def rise_in(part: Part) -> Floats:

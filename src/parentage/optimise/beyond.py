@@ -41,6 +41,7 @@ from parentage.scoring.constraints import Constraints
 from parentage.scoring.lists import CandidateLists
 from parentage.work.context import Context
 from parentage.work.memory import require_memory
+from parentage.work.progress import for_bounds, for_the_lists
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
     from parentage.optimise.settings import Optimising
     from parentage.optimise.solution import Solution
     from parentage.scoring.account import Limit
+    from parentage.work.progress import Report
 
 
 MOST_IN_A_TREE = 1000
@@ -92,7 +94,10 @@ class Question:
         if start.network is not None:
             check_start(start.network, lists.names)
             orders.append([lists.index(name) for name in start.network.order])
-        run = self.run(lists, self.settings, self.begin(lists, start, orders))
+        asked = self
+        if self.requires_more() or not lists.account.complete:
+            asked = self.reporting(for_the_lists(self.context.report))
+        run = asked.run(lists, self.settings, self.begin(lists, start, orders))
         scope = scope_of(lists, run.tolerance, self.max_parents, self.constraints)
         return replace(solve(run), scope=scope, cuts=tuple(run.found_cuts()))
 
@@ -101,6 +106,10 @@ class Question:
         run = Run(lists, self.allowed, settings, self.context, start)
         run.limit_work(self.most_work)
         return run
+
+    def reporting(self, report: Report | None) -> Question:
+        """Return the same question whose progress is reported otherwise."""
+        return replace(self, context=replace(self.context, report=report))
 
     def begin(
         self, lists: CandidateLists, start: Start = NOWHERE, orders: Sequence[list[int]] = ()
@@ -127,7 +136,8 @@ class Question:
         if could_help and self.context.stop.reason() is None:
             wider = relaxed_lists(lists, self.allowed, beyond)
             settings = replace(self.settings, gap_limit=0.0)
-            relaxed = self.run(wider, settings, self.begin(wider))
+            asked = self.reporting(for_bounds(self.context.report, solution.score))
+            relaxed = asked.run(wider, settings, self.begin(wider))
             bound = max(solution.bound, min(bound, solve(relaxed).bound))
         found = bounded(solution, bound)
         if found.optimal:
@@ -170,7 +180,8 @@ class Question:
         """Bound a solution by the best network without the arcs that are required only now."""
         given = self.constraints or Constraints()
         old = self.lists.known().constraints.required
-        wider = replace(self, constraints=replace(given, required=given.required & old)).answer()
+        asked = self.reporting(for_bounds(self.context.report, solution.score))
+        wider = replace(asked, constraints=replace(given, required=given.required & old)).answer()
         found = bounded(solution, max(solution.score, wider.bound))
         optimal = wider.optimal and found.optimal
         return replace(found, optimal=optimal, ties="unknown", certificate=None)

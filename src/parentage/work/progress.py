@@ -15,7 +15,7 @@ import contextlib
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -54,6 +54,8 @@ class Progress:
     incumbent, bound
         The best score so far, while scoring, too, where a network was found before; while
         learning what no network exceeds.
+    listed_bound
+        While lists are solved that are not complete: what no network made of them exceeds.
     seconds_left
         For support and while compiling: how long the rest will take, judged by what is done.
     """
@@ -66,12 +68,32 @@ class Progress:
     sets_counted: int = 0
     incumbent: float | None = None
     bound: float | None = None
+    listed_bound: float | None = None
     seconds_left: float | None = None
     on_disk: bool = False
 
 
 Report = Callable[[Progress], None]
 """What is called with the progress of the work."""
+
+
+def for_the_lists(report: Report | None) -> Report | None:
+    """Return what reports that bounds hold for the networks made of the listed sets alone."""
+    if report is None:
+        return None
+    return lambda at: report(replace(at, bound=None, listed_bound=at.bound))
+
+
+def for_bounds(report: Report | None, score: float) -> Report | None:
+    """Return what reports the bounds of a wider problem beside the score of the network known."""
+    if report is None:
+        return None
+
+    def about(at: Progress) -> None:
+        bound = None if at.bound is None else max(score, at.bound)
+        report(replace(at, incumbent=score, bound=bound))
+
+    return about
 
 
 ROOM_FOR_ECHO = 2
@@ -114,6 +136,8 @@ def words(at: Progress) -> str:
     '6 parents: 5,000 sets counted, 2,500 per second; stored on disk'
     >>> words(Progress("learning", "growing", 2.0, incumbent=-10.5))
     'growing: best -10.5000, 2 s'
+    >>> words(Progress("learning", "root LP", 2.0, incumbent=-10.5, listed_bound=-10.25))
+    'root LP: best -10.5000, gap 0.25 for its lists, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
     'bootstrap: 3 of 200 replicates, about 2 min left'
     >>> words(Progress("compiling", "40 of about 120 kernels", 14.0, 40, 120, seconds_left=28.0))
@@ -130,7 +154,9 @@ def words(at: Progress) -> str:
             f"gap {amount(at.bound - at.incumbent)}, {at.seconds:.0f} s"
         )
     if at.incumbent is not None:
-        return f"{at.phase}: best {at.incumbent:.4f}, {at.seconds:.0f} s"
+        listed = at.listed_bound
+        gap = "" if listed is None else f", gap {amount(listed - at.incumbent)} for its lists"
+        return f"{at.phase}: best {at.incumbent:.4f}{gap}, {at.seconds:.0f} s"
     left = "" if at.seconds_left is None else f", about {duration(at.seconds_left)} left"
     return f"{at.stage}: {at.phase}{left}"
 
