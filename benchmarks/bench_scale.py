@@ -69,7 +69,7 @@ def warm_up(table: Table) -> None:
 
 
 def run(table: Table, complete: int, effort: float, seed: int) -> dict[str, Any]:
-    """Learn once; by CPU seconds the rise of the score, and the bounds for the lists of the time."""
+    """Learn once; by CPU seconds the rise of the score, and the bounds for the lists."""
     rise: list[tuple[float, float]] = []
     bounds: list[tuple[float, float]] = []
     began = time.process_time()
