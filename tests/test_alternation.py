@@ -270,17 +270,41 @@ def test_a_slice_that_halves_the_gap_is_followed_by_another(halved: bool, ends: 
     assert run.worked == 22.0
 
 
-def test_progress_says_nothing_better_than_the_answer() -> None:
+@pytest.mark.parametrize(
+    ("n", "effort", "how"),
+    [
+        (14, 1.0, {}),
+        (14, 1.0, {"engine": "orders"}),
+        (40, 0.2, {"log_base": 2}),
+        (14, 1.0, {"constraints": Constraints(required=frozenset({("v0", "v5")}))}),
+    ],
+)
+def test_progress_says_nothing_better_than_the_answer(
+    n: int, effort: float, how: dict[str, object]
+) -> None:
     """Bounds for the lists are called so; those for everything stand beside the network known."""
     moments: list[Progress] = []
-    for n, effort, engine in ((14, 1.0, "auto"), (40, 0.2, "auto"), (14, 1.0, "orders")):
-        moments.clear()
-        solution = learned(wide_table(n=n), 1, effort, engine=engine, progress=moments.append)
-        learning = [at for at in moments if at.stage == "learning"]
-        assert any(at.listed_bound is not None for at in learning)
-        for at in learning:
-            assert at.incumbent is None or at.incumbent <= solution.score + 1e-9
-            assert at.bound is None or at.bound >= solution.bound - 1e-6
+    solution = learned(wide_table(n=n), 1, effort, progress=moments.append, **how)
+    learning = [at for at in moments if at.stage == "learning" and at.incumbent is not None]
+    assert any(at.listed_bound is not None for at in learning)
+    for at in learning:
+        assert at.incumbent is not None and at.incumbent <= solution.score + 1e-9
+        assert at.bound is None or at.bound >= solution.bound - 1e-6
+    assert max(at.incumbent or -math.inf for at in learning) == pytest.approx(solution.score)
+
+
+def test_bounds_for_everything_are_reported_beside_the_network() -> None:
+    """Solving a wider problem for its bound does not show its network."""
+    moments: list[Progress] = []
+    table = wide_table(n=9)
+    lists = score(table, max_parents=1)
+    solution = learn(
+        lists, constraints=Constraints(required=frozenset({("v0", "v1")})), progress=moments.append
+    )
+    assert any(at.bound is not None for at in moments)
+    for at in moments:
+        assert at.incumbent is None or at.incumbent <= solution.score + 1e-9
+        assert at.bound is None or at.bound >= solution.bound - 1e-6
 
 
 def test_a_solution_says_what_is_proven_for_its_lists(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import pairwise
@@ -11,10 +12,14 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from parentage.data.table import Table
 from parentage.errors import ResourceError
+from parentage.kernels._options import Kernel
+from parentage.kernels.counting import AT_ONCE
 from parentage.kernels.packing import BitMatrix, Groups, open_words, pack, room_for_pieces
 from parentage.scoring.candidates import score
 from parentage.scoring.encoding import encode
+from parentage.scoring.scores import family_score
 from parentage.scoring.scores.fixed_point import MOST_PARAMETERS, FixedPoint, ln
 from parentage.work import memory
 from strategies import make_table, naive_of, random_columns
@@ -134,3 +139,33 @@ def test_logarithms_are_right_to_the_last_digit() -> None:
             high = float(found)
             ours = Fraction(high) + Fraction(float(found - np.longdouble(high)))
             assert abs(ours - exact) <= eps * exact
+
+
+@pytest.mark.parametrize("name", ["penalty:0.01", "bdeu:1"])
+@pytest.mark.parametrize("repeated", [False, True])
+def test_columns_of_many_states_are_counted_some_states_at_a_time(
+    name: str, repeated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Numbers of states around those that are counted together, and cells of many words."""
+    monkeypatch.setattr(Kernel, "only", "compiled")
+    rng, n_rows = np.random.default_rng(7), 600
+    arities = [2, 3, AT_ONCE - 1, AT_ONCE, AT_ONCE + 1, AT_ONCE + 2, 2 * AT_ONCE + 1]
+    half = rng.integers(0, 2, n_rows)  # in which half of its states a column is
+    columns = {
+        f"v{r}": (
+            (half ^ (rng.random(n_rows) < 0.1)) * (r // 2) + rng.integers(0, -(-r // 2), n_rows)
+        )
+        .astype(str)
+        .tolist()
+        for r in arities
+    }
+    table = Table.from_columns(columns)
+    if repeated:
+        table = replace(table, repeats=rng.integers(1, 40, n_rows).astype(np.uint32))
+    lists = score(table, score=name, max_parents=3)
+    sizes = set()
+    for child in lists:
+        for value, parents in lists[child]:
+            sizes.add(len(parents))
+            assert value == pytest.approx(family_score(table, child, parents, name), abs=1e-6)
+    assert sizes >= {0, 1}

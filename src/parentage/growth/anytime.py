@@ -5,14 +5,15 @@ sets would pay. So, again and again:
 
 1. *Grow around the network.* Enlarge the set of every variable, and that set without one parent,
    by every further parent (:class:`parentage.growth.growth.Growth`): all ways to add, drop or
-   exchange a parent. Improve the order on the new lists; repeat until nothing is new.
+   exchange a parent. The same around the networks at which the streams of 2 stand. Improve the
+   order on the new lists; repeat until nothing is new.
 2. *Search orders* on these lists: four streams, as in :mod:`parentage.optimise.orders`, which keep
    their orders while the lists grow. After every round the best of them gets what the others do
    better in some region of the network.
 3. *Grow what is near.* If that brought nothing, enlarge the sets that are nearest in reduced cost:
    under the prices of the linear programme, once there are some. Before, those that beat the one
    in use but would close a cycle come first, then those just below it.
-4. *Solve the lists* (:mod:`parentage.growth.solving`), in as much work as all that was done before.
+4. *Solve the lists* (:mod:`parentage.growth.solving`) when the score has not risen for a while.
    While that proves its network, the order search has nothing to find, and 1, 3 and 4 alternate.
 
 It ends when effort or time are spent, or at a fixed point: the network is proven for the lists, and
@@ -127,9 +128,10 @@ def grow_lists(
         if settings.engine in EXACT:
             solver = ListSolver(searched, growth, settings, context)
         anytime = Anytime(growth, context, pool, seed=settings.seed, starts=starts, solver=solver)
-        if saved is not None and resumed:
-            anytime.resume(saved)
         if slot is not None:
+            if saved is not None and resumed:
+                with slot.reading():
+                    anytime.resume(saved)
             anytime.save_into(slot, {"limit": stop.memory, "memory": memory})
         try:
             anytime.run(effort)
@@ -209,8 +211,8 @@ class Anytime:
         self._proven = 0  # number of families when a network of them was proven best
         self._solving_work = 0.0  # of all times
         self._changed_at = 0.0  # the work when the score or the prices last changed
-        self._quiet_since = 0.0  # the same, or when the lists were last solved
-        self._pause = 0.0  # how much quiet work lists wait for until they are solved again
+        self._quiet_since = 0.0  # the work when that happened or the lists were last solved
+        self._pause = 0.0  # the work without a rise that lists wait for until they are solved again
         self._pool = pool
         self._slot: Slot | None = None
         self._facts: Mapping[str, int | None] = {}
@@ -349,11 +351,16 @@ class Anytime:
         return self._idle >= TUNING.patience
 
     def _solve(self, effort: float) -> bool:
-        """Solve the lists in as much work as since the score last rose, or while the gap is halved.
+        """Solve the lists if the score has not risen for a while.
+
+        That may take as much work as was done since the score last rose, or a share of all work
+        (:attr:`~.tuning.Tuning.least_share`) if that is more, and as much again as long as that
+        halves the gap.
 
         Return whether that gained, or proved lists for the first time: then there are new prices.
         While the order search still gains, that is cheaper. So what was not proven is tried again
-        when nothing was gained for as long as the last time took, or sooner if the gap is closing.
+        when nothing was gained for as long as the last time took, or a part of it
+        (:attr:`~.tuning.Tuning.soon`) if the gap is closing.
         Lists that were proven and have grown a little get a few times the work of the last proof.
         """
         solver, work, last = self._solver, self.work, self.solved.work
@@ -363,7 +370,7 @@ class Anytime:
         if self._is_exact:
             most, needed = min(work, TUNING.proof_again * last), last
         else:
-            most = needed = max(work - self._changed_at, TUNING.soon * work)
+            most = needed = max(work - self._changed_at, TUNING.least_share * work)
         if not self._is(work + needed <= effort):
             return False
         open_gap = TUNING.closing * self.solved.gap
@@ -455,14 +462,18 @@ class Anytime:
         self.space = self._ranking.space()
         self._laid += self.growth.n_sets
         list(self._pool.map(lambda stream: stream.price(self.space), self._streams))
+        cost = self.cost
         self._fit()
+        self._note_rise(cost)
 
     def _neighbours(self) -> list[Family]:
         """The sets in use, and those with one parent less.
 
-        In use are those of the best network, and of the networks at which the streams stand.
+        In use are those of the best network and, while lists are not proven, of the networks at
+        which the streams stand.
         """
-        standing = [self.space.choice(s.orders.base) for s in self._streams if not s.climbing]
+        streams = [] if self._is_exact else [s for s in self._streams if not s.climbing]
+        standing = [self.space.choice(stream.orders.base) for stream in streams]
         found: dict[Family, None] = {}
         for i in np.unique([self.choice, *(c for c in standing if c is not None)]).tolist():
             child, parents = self.growth.family(i)
@@ -540,13 +551,19 @@ class Anytime:
         old, self.order = self.order, order.copy()
         cost = self.cost
         self._fit()
-        if self.cost < cost - 1e-9:
-            self._changed_at = self._quiet_since = self.work
-            self._tell()
+        if self._note_rise(cost):
             return True
         self.order = old
         self._fit()
         return False
+
+    def _note_rise(self, cost: float) -> bool:
+        """Note and report that the network costs less than before, if it does."""
+        if not self.cost < cost - 1e-9:
+            return False
+        self._changed_at = self._quiet_since = self.work
+        self._tell()
+        return True
 
     def _fit(self) -> None:
         """Work out the network of the order under the lists as they are."""
@@ -566,7 +583,7 @@ class Anytime:
             self.report(
                 Progress(
                     "learning", PHASE, seconds, sets_counted=self.growth.sets_counted,
-                    incumbent=-self.cost,
+                    incumbent=-self.cost / self.growth.unit,
                 )
             )  # fmt: skip
 

@@ -77,6 +77,8 @@ class Growth:
     store: Store
     """All families, with room for more."""
     n_sets: int
+    unit: float
+    """Nats in a unit of the scores that are shown."""
 
     def __init__(
         self,
@@ -87,7 +89,7 @@ class Growth:
         widest: int = 0,
     ) -> None:
         prepared, plans, self.outcomes = searched.prepared, searched.plans, searched.outcomes
-        self.encoded = plans[0].encoded
+        self.encoded, self.unit = plans[0].encoded, prepared.unit
         self.n = self.encoded.n_variables
         self.score = growth_score(prepared, plans)
         self._growing = self.score.growing

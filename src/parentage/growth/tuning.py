@@ -74,8 +74,10 @@ class Tuning:
         Times the work of the last proof that proving the lists again may take, after they have
         grown a little.
     soon
-        Part of the work of the last time for which lists wait until they are solved again, if their
-        gap was closing; others wait for all of it. The same part of all work may always be taken.
+        Part of the work of the last attempt to solve the lists. If that narrowed the gap, the next
+        attempt follows after so much work without a rise of the score; otherwise after all of it.
+    least_share
+        Part of all work that an attempt to solve the lists may take, at least.
     closing
         Part of the gap of the time before that solving may leave, to be taken as closing it.
     step
@@ -115,6 +117,7 @@ class Tuning:
     patience: int = 20
     proof_again: float = 4.0
     soon: float = 0.25
+    least_share: float = 0.25
     closing: float = 0.8
     step: float = 0.125
     cost_per_parent: float = 1e-9

@@ -81,7 +81,7 @@ def _one_load() -> Any:
 
 def _lanes_at(array, at):
     """Return ``array[at : at + LANES]``."""
-    return array[at : at + LANES].copy()
+    return array[at : at + LANES].astype(np.uint64)
 
 
 def _one_store() -> Any:

@@ -64,6 +64,7 @@ from parentage.kernels.packing import (
     whole_table,
 )
 
+AT_ONCE = 2 * LANES  # states that are counted together
 GAP = 16  # idle columns worth sweeping over rather than starting a new sweep
 
 
@@ -132,19 +133,21 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, total, f, 
     ``f`` is one row; ``extra[c]``, if it has room, becomes Σ (rows − 1) over the same. The arrays
     between them in ``sweep`` are scratch.
 
-    A cell of many pieces is counted for all states of q but the last, with ``inside[v, piece]``,
-    the rows of a piece with state v. Two blocks of columns are in registers while all pieces are
-    gone through: ``counts[v, c]`` are stored once, and one block is added to while the other one
-    waits. What is behind ``c1`` in the second block is counted and not looked at. The looking up
-    comes after that, for two or three states at once, so that ``sums`` are seldom read.
+    A cell of many pieces is counted for ``AT_ONCE`` states of q at a time, with ``inside[v,
+    piece]``, the rows of a piece with the v-th of these that occur; the last state has what is
+    ``left[c]``. Two blocks
+    of columns are in registers while all pieces are gone through: ``counts[v, c]`` are stored once,
+    and one block is added to while the other one waits. What is behind ``c1`` in the second block
+    is counted and not looked at. The looking up comes after that, for two or three states at once,
+    so that ``sums`` are seldom read.
     """
     bits, stride = matrix
     cell_word, cell_mask, cell_shift, cell_start = cells
-    sums, inside, counts, extra = sweep
+    sums, inside, counts, left, extra = sweep
     u0 = U(c0)
     u1 = U(c1)
     width = U(len(sums))
-    end = width * U(q_arity)  # of counts
+    others = max(q_arity - 1, 0)  # states that are counted
     occupied = len(extra) > 0
     for c in range(u0, u1):
         sums[c] = 0
@@ -174,50 +177,66 @@ def sum_over_pairs(q_column, q_arity, c0, c1, n_cells, matrix, cells, total, f, 
             continue
         base = U(cell * stride)
         n_pieces, once = k1 - k0, cell_shift[k0] == 0  # the powers fall
-        for v in range(q_arity - 1):
-            for k in range(n_pieces):
-                in_v = bits[cell_word[k0 + k] + U(q_column + v)] & cell_mask[k0 + k]
-                inside[U(v) * n_pieces + k] = in_v
-        for c in range(u0, u1, U(2 * LANES)):
-            d = c + U(LANES)
-            left_c, left_d = lanes_at(total, base + c), lanes_at(total, base + d)
-            to = U(0)
-            for v in range(q_arity - 1):
-                n, m, at = none, none, U(v) * n_pieces
-                if once:
-                    for k in range(n_pieces):
-                        word, mask = cell_word[k0 + k], inside[at + k]
-                        n = plus_rows(bits, word + c, mask, U(0), n)
-                        m = plus_rows(bits, word + d, mask, U(0), m)
-                else:
-                    for k in range(n_pieces):
-                        word, mask, shift = cell_word[k0 + k], inside[at + k], cell_shift[k0 + k]
-                        n = plus_rows(bits, word + c, mask, shift, n)
-                        m = plus_rows(bits, word + d, mask, shift, m)
-                put_lanes(counts, to + c, n)
-                put_lanes(counts, to + d, m)
-                left_c, left_d = less_lanes(left_c, n), less_lanes(left_d, m)
-                to += width
-            put_lanes(counts, to + c, left_c)  # the last state has what is left
-            put_lanes(counts, to + d, left_d)
-        if occupied:
-            for at in range(U(0), end, width):
+        for c in range(u0, u1):
+            left[c] = total[base + c]
+        v0, ended = np.int64(0), False
+        while not ended:
+            v1 = min(v0 + AT_ONCE, others)
+            ended = v1 == others
+            occurring = np.int64(0)  # states of these that the cell has
+            for v in range(v0, v1):
+                seen = U(0)
+                for k in range(n_pieces):
+                    in_v = bits[cell_word[k0 + k] + U(q_column + v)] & cell_mask[k0 + k]
+                    inside[U(occurring) * n_pieces + k] = in_v
+                    seen |= in_v
+                occurring += seen != U(0)
+            n_states = occurring + ended
+            end = width * U(n_states)  # of counts
+            for c in range(u0, u1, U(2 * LANES)):
+                d = c + U(LANES)
+                left_c, left_d = lanes_at(left, c), lanes_at(left, d)
+                to = U(0)
+                for v in range(occurring):
+                    n, m, at = none, none, U(v) * n_pieces
+                    if once:
+                        for k in range(n_pieces):
+                            word, mask = cell_word[k0 + k], inside[at + k]
+                            n = plus_rows(bits, word + c, mask, U(0), n)
+                            m = plus_rows(bits, word + d, mask, U(0), m)
+                    else:
+                        for k in range(n_pieces):
+                            word, mask = cell_word[k0 + k], inside[at + k]
+                            shift = cell_shift[k0 + k]
+                            n = plus_rows(bits, word + c, mask, shift, n)
+                            m = plus_rows(bits, word + d, mask, shift, m)
+                    put_lanes(counts, to + c, n)
+                    put_lanes(counts, to + d, m)
+                    left_c, left_d = less_lanes(left_c, n), less_lanes(left_d, m)
+                    to += width
+                put_lanes(counts, to + c, left_c)
+                put_lanes(counts, to + d, left_d)
+                put_lanes(left, c, left_c)
+                put_lanes(left, d, left_d)
+            if occupied:
+                for at in range(U(0), end, width):
+                    for c in range(u0, u1):
+                        n = counts[at + c]
+                        extra[c] += n - U(n != U(0))
+            at = U(0)
+            if n_states == 1:
                 for c in range(u0, u1):
-                    n = counts[at + c]
-                    extra[c] += n - U(n != U(0))
-        at = U(0)
-        if q_arity == 1:
-            for c in range(u0, u1):
-                sums[c] += f[counts[c]]
-            at = end
-        elif q_arity & 1:
-            for c in range(u0, u1):
-                sums[c] += f[counts[c]] + f[counts[width + c]] + f[counts[U(2) * width + c]]
-            at = U(3) * width
-        while at < end:
-            for c in range(u0, u1):
-                sums[c] += f[counts[at + c]] + f[counts[at + width + c]]
-            at += U(2) * width
+                    sums[c] += f[counts[c]]
+                at = end
+            elif n_states & 1:
+                for c in range(u0, u1):
+                    sums[c] += f[counts[c]] + f[counts[width + c]] + f[counts[U(2) * width + c]]
+                at = U(3) * width
+            while at < end:
+                for c in range(u0, u1):
+                    sums[c] += f[counts[at + c]] + f[counts[at + width + c]]
+                at += U(2) * width
+            v0 = v1
 
 
 @njit(**INLINE)
@@ -245,7 +264,7 @@ def count_pairs(block, i, last, n_cells, columns, arity, f, matrix, cells, total
     """Fill the sets ``i … last − 1``, which share all but their last two members, by sweeps."""
     members, row, G, excess = block
     column = columns.first
-    sums, _, _, extra = sweep
+    sums, _, _, _, extra = sweep
     s = members.shape[1]
     occupied = len(excess) > 0
     while i < last:
@@ -323,9 +342,6 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     stem = max(s - 3, 0)
     n_rows, width = len(first_rows), offset[len(arity)] + 2 * LANES
     repeated = len(repeats) > 0
-    widest = np.int64(1)
-    for x in range(len(arity)):
-        widest = max(widest, arity[x])
     partition = whole_table(first_rows, first_starts, stem, arity, repeated)
     columns = room_for_columns(len(arity), width)
     from_bits = codes.shape[1] == 0 and stem > 0
@@ -341,8 +357,9 @@ def count_sets(block, first_rows, first_starts, arity, offset, codes, row_bits, 
     opened = open_words()
     sweep = (
         np.empty(width, np.int64),
-        np.empty(most_words * widest, np.uint64),
-        np.empty(width * widest, np.uint64),
+        np.empty(most_words * AT_ONCE, np.uint64),
+        np.empty(width * (AT_ONCE + 1), np.uint64),
+        np.empty(width, np.uint64),
         np.empty(width if len(excess) > 0 else 0, np.uint64),
     )
     depth = np.int64(0)

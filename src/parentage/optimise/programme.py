@@ -245,6 +245,8 @@ class CutLP:
 
     def put_by(self, found: Sequence[Cut]) -> None:
         """Add cuts to the pool."""
+        if not found:
+            return
         rows = [cut_row(self.sets, cut, self.removed) for cut in found]
         (owner, columns, values), new = self._entries, _joined(rows, len(self.rows))
         owner, columns = np.concatenate([owner, new[0]]), np.concatenate([columns, new[1]])

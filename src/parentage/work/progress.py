@@ -55,7 +55,8 @@ class Progress:
         The best score so far, while scoring, too, where a network was found before; while
         learning what no network exceeds.
     listed_bound
-        While lists are solved that are not complete: what no network made of them exceeds.
+        While lists are solved that do not hold all that was asked for: what no network made of them
+        exceeds.
     seconds_left
         For support and while compiling: how long the rest will take, judged by what is done.
     """
@@ -91,7 +92,7 @@ def for_bounds(report: Report | None, score: float) -> Report | None:
 
     def about(at: Progress) -> None:
         bound = None if at.bound is None else max(score, at.bound)
-        report(replace(at, incumbent=score, bound=bound))
+        report(replace(at, incumbent=score, bound=bound, listed_bound=None))
 
     return about
 
@@ -137,7 +138,7 @@ def words(at: Progress) -> str:
     >>> words(Progress("learning", "growing", 2.0, incumbent=-10.5))
     'growing: best -10.5000, 2 s'
     >>> words(Progress("learning", "root LP", 2.0, incumbent=-10.5, listed_bound=-10.25))
-    'root LP: best -10.5000, gap 0.25 for its lists, 2 s'
+    'root LP: best -10.5000, gap 0.25 within its lists, 2 s'
     >>> words(Progress("bootstrap", "3 of 200 replicates", 2.0, 3, 200, seconds_left=131.3))
     'bootstrap: 3 of 200 replicates, about 2 min left'
     >>> words(Progress("compiling", "40 of about 120 kernels", 14.0, 40, 120, seconds_left=28.0))
@@ -155,7 +156,7 @@ def words(at: Progress) -> str:
         )
     if at.incumbent is not None:
         listed = at.listed_bound
-        gap = "" if listed is None else f", gap {amount(listed - at.incumbent)} for its lists"
+        gap = "" if listed is None else f", gap {amount(listed - at.incumbent)} within its lists"
         return f"{at.phase}: best {at.incumbent:.4f}{gap}, {at.seconds:.0f} s"
     left = "" if at.seconds_left is None else f", about {duration(at.seconds_left)} left"
     return f"{at.stage}: {at.phase}{left}"
