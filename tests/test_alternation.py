@@ -298,8 +298,11 @@ def test_bounds_for_everything_are_reported_beside_the_network() -> None:
     moments: list[Progress] = []
     table = wide_table(n=9)
     lists = score(table, max_parents=1)
+    child, parent = next((x, ps[0]) for x in lists for _, ps in lists[x] if ps)
     solution = learn(
-        lists, constraints=Constraints(required=frozenset({("v0", "v1")})), progress=moments.append
+        lists,
+        constraints=Constraints(required=frozenset({(parent, child)})),
+        progress=moments.append,
     )
     assert any(at.bound is not None for at in moments)
     for at in moments:

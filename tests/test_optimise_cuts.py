@@ -177,6 +177,8 @@ def test_cycles_of_a_whole_numbered_solution_are_cut_off(seed: int) -> None:
     assert bool(found) == bool(len(support.arcs[0])) == bool(np.trace(paths))
     for cut in found:
         assert left_side(problem, cut, x) == 0.0
+        inside = list(cut.members)
+        assert (flags[inside][:, inside].sum(axis=1) >= 1).all()  # a cycle goes through each
 
 
 @settings(max_examples=30)
