@@ -4,12 +4,13 @@
 
 Rows are drawn from public networks that the PyPI package ``pgmpy`` ships; columns are shuffled,
 since their order may be that of the arcs. Every program runs in a process of its own, on one core,
-with limited CPU time; reading, compiling and drawing are excluded. What a program returns is judged
-here, the same way for all: BIC from the rows alone, log-likelihood of rows that were not learned
-from, and the distance to the equivalence class of the network that was drawn from. BOSS and GRaSP
-are those of ``causal-learn`` (``pip install causal-learn``), whose only score for categories is
-BDeu, with a prior on arcs; the others maximise BIC, and ours is run with both. Results are kept as
-they come.
+with limited CPU time and memory; reading, compiling and drawing are excluded. What a program
+returns is judged here, the same way for all: BIC from the rows alone, log-likelihood of rows that
+were not learned from, and the distance to the network that the rows were drawn from.
+A program that reaches a limit is recorded with that limit; after the time limit it is not started
+on networks with more variables. BOSS and GRaSP are those of ``causal-learn`` (``pip install
+causal-learn``), whose only score for categories is BDeu, with a prior on arcs; the others maximise
+BIC, and ours is run with both. Results are written as they come.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import gzip
 import importlib
 import json
 import os
+import random
 import resource
 import signal
 import subprocess
@@ -98,7 +100,7 @@ def ours(table: Table, program: str, name: str) -> tuple[Parents, bool]:
     """Learn as a user would; where complete lists are out of reach, with an effort."""
     effort = EFFORT.get(name)
     advanced = None if effort is None else parentage.Advanced(complete=2, effort=effort)
-    found = parentage.learn(table, score=OURS[program], threads=1, advanced=advanced)
+    found = parentage.learn(table, score=OURS[program], threads=1, memory=MEMORY, advanced=advanced)
     return found.network.to_dict(), found.optimal
 
 
@@ -167,10 +169,10 @@ def run(program: str, name: str) -> dict[str, Any]:
     """Learn here, with limits on this process."""
     table = drawn(name).learned
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})  # threads that wait burn CPU time
+    random.seed(0)  # BOSS and GRaSP shuffle
     if program in OURS:
         parentage.learn(table.select(table.names[:20]).head(200))  # kernels are loaded
-    else:
-        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     began = time.process_time()
     resource.setrlimit(resource.RLIMIT_CPU, (int(began) + LIMIT, resource.RLIM_INFINITY))
     if program in OURS:
@@ -190,25 +192,25 @@ def measured(program: str, name: str, drawn: Drawn) -> dict[str, Any]:
     found = answer(program, name)
     if found.get("cpu", SHORT) < SHORT:
         found = answer(program, name)
-    return found if "why" in found else judged(found.pop("parents"), drawn) | found
+    return judged(found.pop("parents"), drawn) | found if "parents" in found else found
 
 
 def answer(program: str, name: str) -> dict[str, Any]:
-    """Return the network that a program finds and what it used, or why there is none."""
+    """Return the network that a program finds and what it used, or the limit that it reached."""
     asked = [sys.executable, "-W", "ignore", __file__, name, "--run", program]
     done = subprocess.run(asked, capture_output=True, text=True, check=False)
     if done.returncode == -signal.SIGXCPU:
-        return {"why": f"no result in {LIMIT} CPU s"}
+        return {"limit": "CPU seconds", "at": LIMIT}
     if done.returncode:
-        if "MemoryError" in done.stderr.strip().splitlines()[-1]:
-            return {"why": f"more than {MEMORY >> 30} GB"}
-        raise RuntimeError(done.stderr)
+        if "MemoryError" in done.stderr:
+            return {"limit": "GB", "at": MEMORY >> 30}
+        raise RuntimeError(f"{program} on {name}: {done.returncode} {done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
     return found
 
 
 def judged(parents: Parents, drawn: Drawn) -> dict[str, Any]:
-    """BIC from the rows alone, prediction of held-out rows, distance to the true class."""
+    """BIC from the rows alone, prediction of held-out rows, distance to the truth."""
     table = drawn.learned
     network = parentage.Network.from_parents({name: parents[name] for name in table.names})
     held = network.fit(table).log_likelihoods(drawn.held_out)
@@ -237,18 +239,35 @@ def bic(table: Table, parents: Parents) -> float:
     return total
 
 
-def gave_up(known: dict[str, Any], program: str, variables: int) -> dict[str, Any] | None:
-    """Say on which smaller network a program came to no end; it is not run again then."""
-    for name in NETWORKS:
-        own = known.get(name, {"variables": variables, "programs": {}})
-        if own["variables"] < variables and "why" in own["programs"].get(program, {}):
-            return {"why": f"not run: no result on {name}"}
-    return None
+def too_slow(known: dict[str, Any], program: str, variables: int) -> int | None:
+    """Return the smallest network, in variables, on which a program reached the time limit.
+
+    None if there is none with fewer variables than given; otherwise the program is not started.
+    """
+    slow = [
+        own["variables"]
+        for own in known.values()
+        if own["programs"].get(program, {}).get("limit") == "CPU seconds"
+    ]
+    return min((size for size in slow if size < variables), default=None)
+
+
+def missing(known: dict[str, Any], program: str, name: str) -> str:
+    """Say why there is no network of a program; empty if there is one."""
+    found = known[name]["programs"].get(program)
+    if found is None:
+        slow = too_slow(known, program, known[name]["variables"])
+        return f"not run: did not finish with {slow} variables" if slow else "not run"
+    words = {"CPU seconds": "no network in {} s", "GB": "needs more than {} GB"}
+    return words[found["limit"]].format(found["at"]) if "limit" in found else ""
 
 
 def recorded() -> dict[str, Any]:
-    """What is known already."""
+    """Return what is known already, with an entry for every network."""
     found: dict[str, Any] = json.loads(RESULT.read_text()) if RESULT.exists() else {}
+    for name in NETWORKS:
+        if name not in found:
+            found[name] = {"variables": len(drawn(name).truth.names), "programs": {}}
     return found
 
 
@@ -256,13 +275,7 @@ def page(known: dict[str, Any]) -> str:
     """Lay out the results."""
     head = ["network", "variables", "program", "BIC", "below ours", "held-out", "distance",
             "CPU s", "memory MB"]  # fmt: skip
-    rows = [
-        row(name, known[name], program)
-        for name in NETWORKS
-        if name in known
-        for program in PROGRAMS
-        if program in known[name]["programs"]
-    ]
+    rows = [row(known, name, program) for name in NETWORKS for program in PROGRAMS]
     return "\n\n".join(
         [
             "# Other programs on the same rows",
@@ -270,43 +283,52 @@ def page(known: dict[str, Any]) -> str:
             f"the rows were drawn from, and how well they predict. `python "
             f"benchmarks/bench_peers.py`: {ROWS:,} rows of public networks (not those of "
             f"scale.md), columns shuffled; every program on one core, at most {LIMIT} CPU s and "
-            f"{MEMORY >> 30} GB; compiling and reading excluded. *Held-out*: mean log-likelihood "
-            f"of {HELD_OUT:,} other rows, probabilities with the same smoothing for all. "
-            "*Distance*: structural Hamming distance to the equivalence class of the true network. "
+            f"{MEMORY >> 30} GB (parentage is told the memory limit); compiling and reading "
+            f"excluded. On {', '.join(EFFORT)}, where complete lists are out of reach, parentage "
+            "lists sets of up to 2 parents completely and expands the lists with a fixed effort "
+            f"({', '.join(f'{effort:.0f}' for effort in EFFORT.values())}). A row without a "
+            "network names the limit that the program reached; after the time limit it was not "
+            "started on networks with more variables. Rows that "
+            "are recorded are not measured again, so not all are of one day or version.",
+            f"*Held-out*: mean log-likelihood of up to {HELD_OUT:,} other rows, probabilities with "
+            "the same smoothing for all. "
+            "*Distance*: structural Hamming distance to the true network, the number of arcs that "
+            "are added, missing or reversed. It counts reversed arcs even if both directions are "
+            "equivalent, so it differs between networks of one equivalence class. "
             "BOSS and GRaSP maximise BDeu, the others BIC; parentage was run with both (BDeu with "
             "an equivalent sample size of 1, causal-learn with its default). BIC charges for every "
             "parameter, BDeu hardly for those of joint states that never occur, so networks that "
             "maximise BDeu can have a far lower BIC (hailfinder); held-out likelihood and distance "
-            "do not depend on the score used. Only runs that returned a network within the limits "
-            "are recorded, proven (**proven**: no network scores higher) or not.",
+            "do not depend on the score used. **Proven**: no network scores higher.",
             measure.markdown(head, rows),
             "## When another program serves you better",
             "From the table above, and only from it: where another program is ahead of every run "
             "of parentage on that network.",
-            *better(known),
+            better(known),
         ]
     )
 
 
-def row(name: str, own: dict[str, Any], program: str) -> list[str]:
-    """One program on one network."""
-    found, mine = own["programs"][program], own["programs"].get("parentage", {})
-    first = [name, str(own["variables"]), program]
-    if "why" in found:
-        return [*first, found["why"], "", "", "", "", ""]
+def row(known: dict[str, Any], name: str, program: str) -> list[str]:
+    """Lay out one program on one network."""
+    programs = known[name]["programs"]
+    first = [name, str(known[name]["variables"]), program]
+    if why := missing(known, program, name):
+        return [*first, why, "", "", "", "", ""]
+    found, mine = programs[program], programs.get("parentage", {})
     below = (
         "" if program == "parentage" or "bic" not in mine else f"{mine['bic'] - found['bic']:,.1f}"
     )
     proven = " **proven**" if found["proven"] else ""
     return [
         *first, f"{found['bic']:,.1f}{proven}", below, f"{found['held_out']:.3f}",
-        f"{found['distance']}", f"{found['cpu']:,.1f}", f"{found['memory_mb']:,}",
+        f"{found['distance']:,}", f"{found['cpu']:,.1f}", f"{found['memory_mb']:,}",
     ]  # fmt: skip
 
 
-def better(known: dict[str, Any]) -> list[str]:
-    """Say where another program is faster, predicts better or is nearer to the truth."""
-    kinds = (
+def better(known: dict[str, Any]) -> str:
+    """Say where another program is faster, predicts better or is closer to the truth."""
+    kinds: tuple[tuple[str, Callable[[Any, Any], bool]], ...] = (
         ("Faster", lambda a, b: a["cpu"] < b["cpu"]),
         ("Predicts held-out rows better", lambda a, b: a["held_out"] > b["held_out"]),
         ("Closer to the true network", lambda a, b: a["distance"] < b["distance"]),
@@ -314,26 +336,22 @@ def better(known: dict[str, Any]) -> list[str]:
     )
     lines = []
     for words, ahead in kinds:
-        where = [
-            f"{program} on {name}"
-            for name in NETWORKS
+        where = {
+            program: [name for name in NETWORKS if ahead_of_ours(known, name, program, ahead)]
             for program in OTHERS
-            if ahead_of_ours(known.get(name), program, ahead)
-        ]
-        lines.append(f"- {words}: {', '.join(where) if where else 'none'}")
-    return ["\n".join(lines)]
+        }
+        listed = [f"{program} on {', '.join(names)}" for program, names in where.items() if names]
+        lines.append(f"- {words}: {'; '.join(listed) or 'none'}")
+    return "\n".join(lines)
 
 
 def ahead_of_ours(
-    own: dict[str, Any] | None, program: str, ahead: Callable[[Any, Any], bool]
+    known: dict[str, Any], name: str, program: str, ahead: Callable[[Any, Any], bool]
 ) -> bool:
-    """Whether a program that came to an end is ahead of ours."""
-    programs = {} if own is None else own["programs"]
-    theirs, mine = (
-        [programs[one] for one in ran if "why" not in programs.get(one, {"why": ""})]
-        for ran in ((program,), OURS)
-    )
-    return bool(theirs and mine) and all(ahead(theirs[0], one) for one in mine)
+    """Whether a program that returned a network is ahead of all of ours that did."""
+    found = known[name]["programs"]
+    mine = [found[own] for own in OURS if not missing(known, own, name)]
+    return not missing(known, program, name) and all(ahead(found[program], one) for one in mine)
 
 
 def main() -> None:
@@ -351,12 +369,12 @@ def main() -> None:
         rows = drawn(name)
         for program in PROGRAMS:
             known = recorded()
-            own = known.setdefault(name, {"variables": len(rows.truth.names), "programs": {}})
+            own = known[name]
             if program in own["programs"] and not asked.again:
                 continue
-            smaller = gave_up(known, program, own["variables"])
-            own["programs"][program] = smaller or measured(program, name, rows)
-            print(name, program, own["programs"][program], flush=True)
+            if too_slow(known, program, own["variables"]) is None:
+                own["programs"][program] = measured(program, name, rows)
+                print(name, program, own["programs"][program], flush=True)
             measure.write("peers", known, page(known))
 
 
